@@ -9,8 +9,8 @@ export type Deadline = {
 }
 
 /**
- * Settles as the promise does, or rejects at the deadline, whichever is first. The work behind the
- * promise goes on.
+ * Settles as the promise does, or rejects at the deadline, whichever is first. The work that the
+ * promise waits for continues after the deadline.
  *
  * @throws the rejection of the promise, or `late()`
  */

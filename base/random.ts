@@ -6,7 +6,7 @@ import { assert } from './assert.ts'
 export interface Random {
   /** Returns an integer from 0 to `bound - 1`, uniformly distributed. @param bound 1 to 2^32 */
   below(bound: number): number
-  /** Returns `length` unpredictable bytes; the seeded generator derives them from its seed. */
+  /** Returns `length` random bytes, which are unpredictable unless the generator has a seed. */
   bytes(length: number): Uint8Array
 }
 

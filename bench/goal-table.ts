@@ -20,8 +20,8 @@ const figures = {
   watch100Cpu: { words: '100 watchers, 100 events/s: CPU per event, ms', digits: 3 },
   watch1000Cpu: { words: '1,000 watchers, 20 events/s: CPU per event, ms', digits: 3 },
   watch1000P99: { words: '1,000 watchers, 20 events/s: p99, ms', digits: 1 },
-  memoryIdle: { words: 'memory of the objects by their wire size: idle', digits: 2 },
-  memoryLoaded: { words: 'memory of the objects by their wire size: after writes', digits: 2 },
+  memoryIdle: { words: 'memory of the objects / their wire size: idle', digits: 2 },
+  memoryLoaded: { words: 'memory of the objects / their wire size: after writes', digits: 2 },
   kill: { words: 'leader killed until writes succeed, s', digits: 2 },
   pause: { words: 'leader paused until writes succeed, s', digits: 2 },
   stop: { words: 'leader stopped until writes succeed, s', digits: 2 },
@@ -32,7 +32,10 @@ const figures = {
 
 export type Figure = keyof typeof figures
 
-/** Reference and goal of each figure as set: measured side by side, on one machine. */
+/**
+ * The reference and the goal of each figure. The reference was measured side by side with this
+ * server on one machine, for which the goals were set.
+ */
 const aims: Partial<Record<Figure, { readonly reference: number | null; readonly goal: number }>> = {
   idle: { reference: 4.75, goal: 2.5 },
   createOneP50: { reference: 2.45, goal: 1.5 },

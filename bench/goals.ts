@@ -47,7 +47,7 @@ for (const part of selected) {
   if (!parts.some((known) => known === part))
     throw new Error(`--only: unknown part ${part}; known: ${parts.join(', ')}`)
 }
-/** By then the engine has compiled and collected what the start has left behind. */
+/** After this time the engine has compiled the code and collected the garbage of the start. */
 const idleAfterMs = 150_000
 /** Time in which a changed cluster settles before it is measured. */
 const settleMs = 5000

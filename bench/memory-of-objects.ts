@@ -26,8 +26,8 @@ export async function listBytes(context: BenchContext, namespace: string): Promi
 }
 
 /**
- * Measures the memory of that many objects of 1 KB above the empty server, by their wire size:
- * idle, and at the end of a full write load.
+ * Measures the memory of that many objects of 1 KB: what the server uses above an empty one,
+ * divided by the wire size of the objects. Idle, and at the end of a full write load.
  */
 export async function measureMemory(
   context: BenchContext,

@@ -40,7 +40,7 @@ export class OwnCluster {
 
   /**
    * @param directory is removed first. Not under /tmp, which may be a RAM disk
-   * @param how `leaseReads`: as one of the modes to be compared. They are off by default
+   * @param how `leaseReads`: enables lease reads, which are off in a new cluster
    */
   static async up(directory: string, how = { leaseReads: true }): Promise<OwnCluster> {
     rmSync(directory, { recursive: true, force: true })

@@ -16,8 +16,8 @@ import type { SnapshotSink } from './state-machine.ts'
 export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from './state-machine.ts'
 
 /*
- * The interfaces to implement. A member is three actors that share nothing and exchange messages
- * through channels:
+ * The interfaces to implement. A member is three actors that exchange messages through channels,
+ * and share nothing but the lease (`SharedLease`):
  *
  *   api  <── commands, reads, snapshots ──>  raft  <── writes, fetches ──>  log
  *    └───────────────── reads of committed entries ─────────────────────────┘
@@ -372,6 +372,11 @@ export interface TransportReceiver {
   receive(message: PeerMessage): void
   /** Called when messages to this peer are being lost. */
   unreachable(peer: NodeId): void
+  /**
+   * Called with true when no connection to or from this peer exists and it did not accept a new
+   * one, so its process has probably ended; with false when a connection exists again.
+   */
+  ended(peer: NodeId, hasEnded: boolean): void
   /** A peer refused this member: the committed configuration at that index does not contain it. */
   removedByPeer(peer: NodeId, configurationIndex: LogIndex): void
   /**

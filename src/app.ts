@@ -198,7 +198,7 @@ async function build(
     kmsFailure: () => encryption.kmsFailure,
   })
   closing.add(() => health.close())
-  // The library's own timer cannot be switched off.
+  // The event loop monitor of prom-client cannot be disabled, so it measures once an hour only.
   collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: 3_600_000 })
   const lag = new EventLoopLag(clock, { lookMs: limits.eventLoopLookMs, lagsMax: limits.eventLoopLagsMax })
   lag.register(metrics)

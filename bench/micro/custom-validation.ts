@@ -5,7 +5,7 @@
  *   node dist/bench/micro/custom-validation.js [--rounds 3] [--only words]
  *
  * Every line is one case: the steps that it spends, CPU of this process in milliseconds, and CPU in
- * nanoseconds for each step. CPU is the least of the rounds, after one that is not measured. The
+ * nanoseconds for each step. CPU is the lowest of the rounds, after one that is not measured. The
  * last lines are pruning and defaults, which spend no steps.
  */
 import { parseArgs } from 'node:util'

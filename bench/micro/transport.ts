@@ -60,6 +60,7 @@ function follow(): void {
     await transport.start({
       ...foundedPeer,
       unreachable: () => undefined,
+      ended: () => undefined,
       removedByPeer: () => undefined,
       receiveSnapshot: noSnapshots,
       receive(peerMessage) {
@@ -97,6 +98,8 @@ class Leader implements TransportReceiver {
   unreachable(): void {
     // The link is not up yet; `lead` sends again.
   }
+
+  ended(): void {}
 
   receive(peerMessage: PeerMessage): void {
     if (peerMessage.kind !== 'core' || peerMessage.message.kind !== 'append-accepted') return

@@ -1,8 +1,8 @@
 /*
  * Measures the cost of many watchers of one member: memory per watcher, the longest turn of the API
  * thread while they connect, receive events and disconnect, and the delay of events. With --slow,
- * that many of the watchers connect later and do not read at first: the delay of the others is
- * measured before and after the slow ones connect, and these finally read what they missed.
+ * that many of the watchers connect later and do not read at first. The delay of the others is
+ * measured before and after the slow ones connect. At the end the slow ones read what they missed.
  *
  *   node dist/bench/micro/watchers.js [--watchers 10000] [--slow 0] [--rate 10] [--seconds 20]
  *     [--framing lines|websocket|http2] [--objects 0]

@@ -36,7 +36,7 @@ export type CoreConfig = {
   /** Limit of the ReadIndex rounds that wait for a quorum; above it reads are dropped. */
   readonly readRoundsMax: number
   /**
-   * For this many ms of its own clock after each response to a leader, this member votes for no
+   * For this many ms of its own clock after each response with a promise, this member votes for no
    * other member and does not campaign. A little less than the duration of `electionTicks`, as the
    * first tick may come at once and each may be a little early. Unset: no promise.
    */

@@ -1,9 +1,10 @@
 import { assertNever } from '../../base/assert.ts'
+import { isEarlyPreCandidate, ticksUntilEarlyCampaign } from './ended-leader.ts'
 import { acceptLeader } from './follower.ts'
 import { isBoundByFormerProcess, tickLease, isBoundByLease } from './lease.ts'
 import type { Message, MessageOf } from './message.ts'
 import { voteResult } from './quorum.ts'
-import { configuration, isVoterOf, sendAtOnce, sendOncePersisted } from './state.ts'
+import { configuration, isVoterOf, otherVoters, sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
 import {
   becomeCandidate,
@@ -15,11 +16,14 @@ import {
 import type { NodeId, Term } from './types.ts'
 
 /**
- * Handles a tick on a member that does not lead: it campaigns once the election timeout has passed.
+ * Handles a tick on a member that does not lead: it campaigns once the election timeout has passed,
+ * or earlier if its leader has ended.
  */
 export function tickElection(state: State): void {
   state.electionElapsed++
+  state.earlyElapsed++
   tickLease(state)
+  if (campaignEarly(state)) return
   if (state.electionElapsed < state.electionDue) return
   // A member that may not campaign still forgets its leader, so that it does not report a leader
   // that may be gone.
@@ -27,12 +31,22 @@ export function tickElection(state: State): void {
   else becomeFollower(state, state.term, null)
 }
 
+/**
+ * Campaigns if the leader has ended and it is the turn of this member. Returns whether it does.
+ */
+export function campaignEarly(state: State): boolean {
+  if (ticksUntilEarlyCampaign(state) > 0 || !mayCampaign(state)) return false
+  preCampaign(state)
+  return true
+}
+
 /** Starts a pre-vote, which asks whether this member could win an election. */
 export function preCampaign(state: State): void {
   if (!mayCampaign(state)) return
   becomePreCandidate(state)
+  state.earlyElapsed = 0
   const { lastIndex, lastTerm } = state.log
-  for (const to of peersThatVote(state)) {
+  for (const to of otherVoters(state)) {
     // The term of the possible campaign. A pre-vote does not change the term of this member.
     const term = (state.term + 1) as Term
     sendAtOnce(state, { kind: 'pre-vote-request', from: state.id, to, term, lastIndex, lastTerm })
@@ -50,7 +64,7 @@ export function preCampaign(state: State): void {
 export function campaign(state: State, reason: 'pre-vote-won' | 'transfer'): void {
   becomeCandidate(state)
   const { lastIndex, lastTerm } = state.log
-  for (const to of peersThatVote(state)) {
+  for (const to of otherVoters(state)) {
     sendOncePersisted(state, {
       kind: 'vote-request',
       from: state.id,
@@ -75,10 +89,10 @@ function mayCampaign(state: State): boolean {
 }
 
 /**
- * Returns whether a leader may count on this member's lease promise. For an election timeout after
- * the last contact with a leader, this member does not help to replace that leader. The same holds
- * after a start, because an earlier contact is not known then. A leader does not help to replace
- * itself. Raft paper §6, thesis §4.2.3.
+ * Returns whether this member must not help to replace a leader. It does not for an election
+ * timeout after the last contact with that leader, unless the leader has ended and may not count on
+ * a lease promise of this member. The same holds after a start, because an earlier contact is not
+ * known then. A leader does not help to replace itself. Raft paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || isBoundByLease(state)
@@ -86,10 +100,19 @@ export function inLeaderLease(state: State): boolean {
 
 /**
  * Answers any candidate, on a learner as well: the configuration of the candidate decides whose
- * votes count, and it may be newer than the one of this member.
+ * votes count, and it may be newer than the one of this member. Only a rival with a higher ID gets
+ * no answer (`ended-leader.ts`).
  */
 export function answerPreVote(state: State, message: MessageOf<'pre-vote-request'>): void {
+  const { lastIndex, lastTerm } = state.log
+  const isEqual = message.lastIndex === lastIndex && message.lastTerm === lastTerm
+  const isRival = isEarlyPreCandidate(state)
   const granted = message.term > state.term && state.log.isUpToDate(message.lastIndex, message.lastTerm)
+  if (granted && isRival && isEqual && state.id < message.from) return
+  if (granted) {
+    state.earlyElapsed = 0
+    if (isRival) becomeFollower(state, state.term, null)
+  }
   // A grant carries the requested term; a refusal carries the term of this member.
   const term = granted ? message.term : state.term
   sendAtOnce(state, { kind: 'pre-vote-response', from: state.id, to: message.from, term, granted })
@@ -127,13 +150,6 @@ export function handleTimeoutNow(state: State): void {
 /** Becomes a follower when the election cannot be won. */
 function loseElection(state: State): void {
   becomeFollower(state, state.term, null)
-}
-
-function peersThatVote(state: State): readonly NodeId[] {
-  const { voters, votersOutgoing } = configuration(state)
-  const all = new Set([...voters, ...(votersOutgoing ?? [])])
-  all.delete(state.id)
-  return [...all].sort((a, b) => a - b)
 }
 
 /**

@@ -40,6 +40,9 @@ export function acceptLeader(state: State, message: LeaderMessage): void {
   assert(state.leader === message.from, 'the sender is the leader')
   state.electionElapsed = 0
   state.lease.silentTicks = 0
+  state.followed = { leader: message.from, term: message.term }
+  // The leader lives, or this message was under way when it ended: then the usual timeouts count.
+  state.ended.delete(message.from)
   state.quorumContacts++
   switch (message.kind) {
     case 'append-request':
@@ -130,7 +133,10 @@ function takeHeartbeat(state: State, message: MessageOf<'heartbeat'>): void {
   const [kind, from, to, term] = ['heartbeat-response', state.id, message.from, state.term] as const
   const answer = { kind, from, to, term, context }
   // A promise is made only to a leader that wants a lease, and such a leader is not quiet.
-  if (promise !== undefined) return sendAtOnce(state, { ...answer, promise })
+  if (promise !== undefined) {
+    state.lease.promisedTicks = 0
+    return sendAtOnce(state, { ...answer, promise })
+  }
   const waitsLonger = message.quiet === true && acceptQuiet(state)
   sendAtOnce(state, waitsLonger ? { ...answer, quiet: true } : answer)
 }

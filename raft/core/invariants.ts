@@ -54,9 +54,9 @@ function checkLeader(state: State): void {
   for (const { id } of members) {
     if (id === state.id) continue
     others++
-    assert(progress.has(id), 'a leader follows every member of the configuration in force')
+    assert(progress.has(id), 'a leader tracks every member of the configuration in force')
   }
-  assert(progress.size === others, 'a leader follows no other member')
+  assert(progress.size === others, 'a leader tracks no other member')
   for (const follower of progress.values()) {
     assert(follower.match < follower.next, 'match < next')
     assert(follower.next <= ((log.lastIndex + 1) as LogIndex), 'nothing beyond the log is sent')

@@ -2,14 +2,14 @@ import { leaseDriftMax } from './config.ts'
 import type { LeasePromise } from './message.ts'
 import type { Progress } from './progress.ts'
 import { quorumValue } from './quorum.ts'
-import { committedInTerm, configuration, isVoterOf } from './state.ts'
+import { committedInTerm, configuration, followsEndedLeader, isVoterOf } from './state.ts'
 import type { State } from './state.ts'
 
 /*
  * How long a leader may serve reads without a quorum round (thesis §6.4.1), and why that is safe.
  *
- * For an election timeout after a response to a leader, a voter helps no other member to win an
- * election: it grants no vote and no pre-vote (`isBoundByLease`) and does not campaign. Its
+ * For an election timeout after a response with a promise, a voter helps no other member to win an
+ * election: it grants no vote and no pre-vote (`isBoundByLease`) and does not campaign. The
  * response carries the length of this promise and identifies the heartbeat. So once a quorum of
  * voters has responded to a heartbeat sent at time s, no other leader can be elected before s plus
  * the shortest promise: the promises were made after s, and every quorum contains one of these
@@ -18,7 +18,9 @@ import type { State } from './state.ts'
  * What could break this, and why it does not:
  *
  * - A voter learns of a later term from a third member: it still withholds its vote, counted from
- *   its last response to a leader.
+ *   its last promise.
+ * - The connection of a voter to the leader breaks: with evidence that the leader has ended, it
+ *   votes early (`ended-leader.ts`), but not before the end of its promise.
  * - A voter restarts: it withholds its vote for an election timeout from its start, or for the
  *   longest time that an earlier process may have promised (`formerPromiseTicks`). A voter with a
  *   new log (term 0) has promised nothing, because a promise is made only once the term is on disk.
@@ -45,10 +47,17 @@ import type { State } from './state.ts'
 
 /**
  * Returns whether this member must not vote for a new leader, because the current one may count on
- * its lease promise. The target of a leadership transfer gets its vote regardless.
+ * its lease promise, or because a message of it came within an election timeout and it has not
+ * ended. The target of a leadership transfer gets its vote regardless.
  */
-export function isBoundByLease({ lease, config }: State): boolean {
-  return lease.silentTicks < config.electionTicks || lease.formerPromiseTicks > 0
+export function isBoundByLease(state: State): boolean {
+  if (ticksUntilPromiseEnds(state) > 0) return true
+  return state.lease.silentTicks < state.config.electionTicks && !followsEndedLeader(state)
+}
+
+/** Returns the ticks until no leader may count on a promise of this member; 0: none may. */
+export function ticksUntilPromiseEnds({ lease, config }: State): number {
+  return Math.max(0, config.electionTicks - lease.promisedTicks, lease.formerPromiseTicks)
 }
 
 /**
@@ -62,6 +71,7 @@ export function isBoundByFormerProcess(state: State): boolean {
 /** Handles a tick, in any role. */
 export function tickLease({ lease }: State): void {
   lease.silentTicks++
+  lease.promisedTicks++
   if (lease.formerPromiseTicks > 0) lease.formerPromiseTicks--
 }
 

@@ -23,7 +23,7 @@ export type LogUpdate = { readonly snapshot: SnapshotMeta | null; readonly entri
  *   ─────────┼───────────────────────┼──────────────────────┼────────────────┤
  *          base                  persisted               handed            last
  *
- * Terms and configurations are known for all of it; entries only for the part in memory.
+ * Terms and configurations are known from the base on; entries only for the part in memory.
  */
 export class RaftLog {
   #base: SnapshotMeta

@@ -34,8 +34,9 @@ export type MemberChange =
   | { readonly kind: 'promote'; readonly id: NodeId }
 
 /**
- * Why a change is not made. `change-pending` and `term-unsettled` are temporary and retried; the
- * others are returned to the requester.
+ * Why a change is not made. `change-pending` and `term-unsettled` are temporary and retried, and so
+ * is `below-live-quorum` during the first election timeout of a leader; the others are returned to
+ * the requester.
  *
  * - `name-taken`, `address-taken`: another member has this name or address
  * - `id-taken`: another member has this id, or may have had it: the members changed since it was

@@ -64,8 +64,8 @@ export class Progress {
   }
 
   /**
-   * Whether it responded within the last election timeout. The time is counted back from now: since
-   * the last CheckQuorum, which may just have taken place, no follower may have responded yet.
+   * Whether it responded within the last election timeout. That is counted back from now, not from
+   * the last CheckQuorum: right after it, no follower would have responded yet.
    */
   get recentlyActive(): boolean {
     return this.silentTicks <= this.#silentTicksMax

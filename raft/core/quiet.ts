@@ -8,21 +8,21 @@ import type { State } from './state.ts'
  * Once nothing has been written for a while and every follower has the whole log, heartbeats
  * announce that the next one may come later ("quiet"). A follower that receives such a heartbeat
  * waits longer before it campaigns or votes for another member, so long that one lost heartbeat
- * changes nothing, and confirms this in its response. When every
- * follower has confirmed, the leader sends heartbeats at the longer interval. An entry, a
- * configuration change, a lost connection or a delay of the leader's own thread, which could make a
- * rare heartbeat too late, ends the quiet time. Then the leader sends usual heartbeats again, and
- * each of its messages restores the usual timeouts of the follower that receives it.
+ * changes nothing, and confirms this in its response. When every follower has confirmed, the
+ * leader sends heartbeats at the longer interval. An entry, a configuration change, a lost
+ * connection or a delay of the leader's own thread, which could make a rare heartbeat too late,
+ * ends the quiet time. Then the leader sends usual heartbeats again, and each of its messages
+ * restores the usual timeouts of the follower that receives it.
  *
  * - Safety does not depend on this: timeouts only get longer, for campaigning as for voting, so the
  *   promise of a lease holds (`lease.ts`). A leader that wants a lease is not quiet, because its
  *   lease would end between two heartbeats.
  * - A member that does not support quiet heartbeats, or has them turned off, never confirms: then
  *   the leader keeps the usual interval.
- * - The failure of a quiet leader is detected later by that time, unless its connections end or a
- *   client waits for the leader: see `expectLeader`. A leader waits as long for the responses to
- *   its heartbeats: timers for shorter times would be set and cancelled at each heartbeat, and each
- *   of them would wake the process all the same.
+ * - The failure of a quiet leader is detected later by `graceTicks`, unless its connections end or
+ *   a client waits for the leader: see `expectLeader`. A leader waits as long for the responses to
+ *   its heartbeats: timers for shorter times would be set and cancelled at each heartbeat, and
+ *   each of them would wake the process all the same.
  */
 
 /** The ticks by which a member waits longer after a quiet heartbeat. 0: never quiet. */

@@ -3,7 +3,8 @@ import { checkCoreConfig } from './config.ts'
 import type { CoreConfig } from './config.ts'
 import { proposeConfiguration } from './conf-change.ts'
 import { gatherReady, isReady, notePersisted } from './gather-ready.ts'
-import { preCampaign, tickElection } from './election.ts'
+import { campaignEarly, preCampaign, tickElection } from './election.ts'
+import { noteEnded, ticksUntilEarlyCampaign } from './ended-leader.ts'
 import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAnswer } from './errors.ts'
 import { leaseUntilMs, votesAlone } from './lease.ts'
 import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader, ticksUntilQuorumLost } from './leader.ts'
@@ -71,7 +72,8 @@ export class Raft {
   /** The number of ticks until this member sends heartbeats, or campaigns; at least 1. */
   get ticksUntilDue(): number {
     const { role, electionDue, electionElapsed } = this.#state
-    return Math.max(1, role === 'leader' ? ticksUntilHeartbeat(this.#state) : electionDue - electionElapsed)
+    if (role === 'leader') return Math.max(1, ticksUntilHeartbeat(this.#state))
+    return Math.max(1, Math.min(electionDue - electionElapsed, ticksUntilEarlyCampaign(this.#state)))
   }
 
   /**
@@ -241,6 +243,15 @@ export class Raft {
   /** Reports that messages to `peer` are being lost; those in flight are presumed lost. */
   reportUnreachable(peer: NodeId): void {
     noteUnreachable(this.#state, peer)
+  }
+
+  /**
+   * Reports that a peer has probably ended: no connection to or from it exists, and it did not
+   * accept a new one. Or that a connection exists again. See `ended-leader.ts`.
+   */
+  reportEnded(peer: NodeId, hasEnded: boolean): void {
+    noteEnded(this.#state, peer, hasEnded)
+    campaignEarly(this.#state)
   }
 
   /**

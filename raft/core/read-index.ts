@@ -19,8 +19,8 @@ import type { LogIndex } from './types.ts'
  */
 
 /**
- * Opens a round. A round that waits for a heartbeat serves everyone until it is sent: its index is
- * that of its sending.
+ * Opens a round. A round that waits for a heartbeat serves every caller until it is sent, and gets
+ * the commit index of that time.
  *
  * @param withHeartbeat the round may wait for the next heartbeat
  */

@@ -1,5 +1,5 @@
 import type { ResignAnswer } from './errors.ts'
-import { configuration } from './state.ts'
+import { otherVoters } from './state.ts'
 import type { State } from './state.ts'
 import { becomeFollower } from './transitions.ts'
 
@@ -19,9 +19,7 @@ const graceTimeouts = 3
  */
 export function resign(state: State): ResignAnswer {
   if (state.role !== 'leader') return { kind: 'refused', reason: 'not-leader' }
-  const { voters, votersOutgoing } = configuration(state)
-  const others = [...voters, ...(votersOutgoing ?? [])].some((id) => id !== state.id)
-  if (!others) return { kind: 'refused', reason: 'votes-alone' }
+  if (otherVoters(state).length === 0) return { kind: 'refused', reason: 'votes-alone' }
   becomeFollower(state, state.term, null)
   state.electionDue += graceTimeouts * state.config.electionTicks
   return { kind: 'accepted' }

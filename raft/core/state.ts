@@ -33,10 +33,15 @@ export type Lease = {
   /** Leader: a timeout-now message was sent in this term. */
   endedByTransfer: boolean
   /**
-   * Ticks since the last response to a leader, or since the start. Begins at `electionTicks` if no
-   * earlier process can have made a promise.
+   * Ticks since the last message of a leader, or since the start; negative after a quiet heartbeat.
+   * Begins at `electionTicks` if no earlier process can have made a promise.
    */
   silentTicks: number
+  /**
+   * Ticks since the last response with a promise, or since the start. Begins at `electionTicks` if
+   * no earlier process can have made a promise.
+   */
+  promisedTicks: number
   /** Remaining ticks of the promise of an earlier process; no message shortens it. */
   formerPromiseTicks: number
 }
@@ -82,6 +87,15 @@ export type State = {
    * after `resign`.
    */
   electionDue: number
+  /** The leader whose message came last, and its term; null: none since the start. */
+  followed: { readonly leader: NodeId; readonly term: Term } | null
+  /** The peers that have ended, as the transport reported: at most all members. */
+  readonly ended: Set<NodeId>
+  /**
+   * Ticks since this member requested pre-votes or granted one, or since a peer ended; see
+   * `ended-leader.ts`.
+   */
+  earlyElapsed: number
   heartbeatElapsed: number
   /** Leader: ticks without anything to replicate, see `quiet.ts`. */
   calmTicks: number
@@ -175,6 +189,9 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     applied,
     electionElapsed: 0,
     electionDue: firstElectionDue(config, hardState.term),
+    followed: null,
+    ended: new Set(),
+    earlyElapsed: 0,
     heartbeatElapsed: 0,
     calmTicks: 0,
     acceptedTo: noIndex,
@@ -239,8 +256,21 @@ export function isVoter(state: State, id: NodeId): boolean {
   return isVoterOf(configuration(state), id)
 }
 
+/** Returns all voters in force, of both halves of a joint configuration, but this member. */
+export function otherVoters(state: State): readonly NodeId[] {
+  const { voters, votersOutgoing } = configuration(state)
+  const all = new Set([...voters, ...(votersOutgoing ?? [])])
+  all.delete(state.id)
+  return [...all].sort((a, b) => a - b)
+}
+
 export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId): boolean {
   return voters.includes(id) || (votersOutgoing !== null && votersOutgoing.includes(id))
+}
+
+/** Returns whether the last leader that this member followed has ended; see `ended-leader.ts`. */
+export function followsEndedLeader({ followed, ended }: State): boolean {
+  return followed !== null && ended.has(followed.leader)
 }
 
 /**
@@ -258,6 +288,7 @@ function newLease(config: CoreConfig, term: Term): Lease {
     nowMs: 0,
     endedByTransfer: false,
     silentTicks: promisedNothing ? config.electionTicks : 0,
+    promisedTicks: promisedNothing ? config.electionTicks : 0,
     formerPromiseTicks: promisedNothing ? 0 : (config.formerPromiseTicks ?? 0),
   }
 }
@@ -266,7 +297,7 @@ function newReads(): Reads {
   return { nextContext: 1, rounds: [], sent: null }
 }
 
-/** Returns whether a read round waits that is not content with the heartbeats as they come. */
+/** Returns whether a read round waits that cannot wait for the next regular heartbeat. */
 export function hasUrgentReads({ reads }: State): boolean {
   return reads.rounds.some(({ withHeartbeat }) => !withHeartbeat)
 }

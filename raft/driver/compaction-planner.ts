@@ -16,10 +16,10 @@ export type CompactionLimits = {
  * more than the retention is kept, up to `lengthFactorMax` times its bytes or the size of the
  * snapshot that they were sent. A follower that lags further receives a snapshot.
  *
- * Of the entries found at start only the total size is known, and no index between them to compact
- * to. A log that reaches `lengthFactorMax` times the retention is compacted beyond all of them,
- * even if less than the retention remains then; otherwise the log would grow with each short run of
- * the process.
+ * Of the entries found at start only the total size is known, so the log cannot be compacted to an
+ * index between them. A log that reaches `lengthFactorMax` times the retention is compacted beyond
+ * all of them, even if less than the retention remains then; otherwise the log would grow with
+ * each short run of the process.
  */
 export class CompactionPlanner {
   readonly #limits: CompactionLimits

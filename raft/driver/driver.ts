@@ -3,7 +3,7 @@ import type { Message } from '../core/message.ts'
 import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'
 import { logIndex } from '../core/types.ts'
-import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { Configuration, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { CommandChecksumGuard } from '../protocol/command-checksum-guard.ts'
 import type { DriverOptions } from './driver-options.ts'
@@ -139,7 +139,15 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** Handles a report of a peer that this member is not in the committed configuration. */
+  /** Handles the report that a peer has ended, or is connected again; see `Raft.reportEnded`. */
+  ended(peer: NodeId, hasEnded: boolean): void {
+    if (this.#stopped) return
+    this.#ticks.reported()
+    this.#core.reportEnded(peer, hasEnded)
+    this.#planTurn()
+  }
+
+  /** Handles that a peer reports that this member is not in the committed configuration. */
   removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
     if (!this.#stopped) this.#membership.onRemovedByPeer(peer, configurationIndex)
   }
@@ -169,13 +177,6 @@ export class Driver {
       if (held.snapshot !== null) this.#relays.inbox.install(held.snapshot)
     }
     this.#transferPolicy.writing.stop(this.#now(), this.#writes.length > 0)
-    this.#planTurn()
-  }
-
-  /** Handles the entries of a fetch; none when they were compacted. */
-  #fetched(entries: readonly Entry[]): void {
-    if (this.#stopped) return
-    this.#core.supply(entries)
     this.#planTurn()
   }
 
@@ -334,7 +335,10 @@ export class Driver {
     }
     this.#relays.perform(ready)
     for (const { from, bytesMax } of ready.fetches) {
-      this.#options.log.fetch(from, bytesMax, (entries) => this.#fetched(entries))
+      this.#options.log.fetch(from, bytesMax, (entries) => {
+        if (!this.#stopped) this.#core.supply(entries)
+        this.#planTurn()
+      })
     }
   }
 
@@ -362,8 +366,7 @@ export class Driver {
     if (!this.#logBounds.durable(snapshot)) return
     this.#core.applied(snapshot.index)
     const { outbox } = this.#relays
-    if (outbox.opening) return
-    this.#compactor.durable(outbox.logNeeds(this.#core.status().followers))
+    if (!outbox.opening) this.#compactor.durable(outbox.logNeeds(this.#core.status().followers))
   }
 
   #trimLog(request: number, through: LogIndex): void {

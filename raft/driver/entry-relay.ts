@@ -28,7 +28,7 @@ export class EntryRelay {
   }
 
   /**
-   * Handles a request of a peer. It is not answered until all requested entries are committed and
+   * Handles a request of a peer. It is ignored unless all requested entries are committed and
    * durable on this member, because uncommitted ones may still change; the peer repeats it.
    */
   requested(from: NodeId, first: LogIndex, last: LogIndex): void {

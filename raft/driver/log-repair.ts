@@ -9,7 +9,7 @@ import { alteredIn } from '../protocol/command-checksum-guard.ts'
 /** The part of the raft actor that a repair uses, and the entries to fetch. */
 export type LogRepairOptions = {
   readonly self: NodeId
-  /** The other members, as named by the damaged log. */
+  /** The other members: from the damaged log, the database or the options. */
   readonly peers: readonly NodeId[]
   /** The first missing entry. */
   readonly first: LogIndex

@@ -61,6 +61,6 @@ export class Meter {
   }
 }
 
-/** Less than two periods of the status, each of which may be a little early. */
+/** Less than the second between the statuses of an idle member, which may be a little early. */
 const periodMs = 900
 const samplesMax = 4096

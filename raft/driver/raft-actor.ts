@@ -106,7 +106,7 @@ export class RaftActor {
     this.#fail(knownByAnotherLog([...this.#logRefusedBy.values()]))
   }
 
-  /** Handles that a peer accepted this member, which that peer may have refused earlier. */
+  /** Handles that a peer accepted this member: if it refused earlier, that no longer counts. */
   acceptedBy(peer: NodeId): void {
     this.#logRefusedBy.delete(peer)
     this.#removedBy.delete(peer)
@@ -276,6 +276,7 @@ export class RaftActor {
         verify: (peer, identity) => peerLogIds.verify(peer, identity),
         receive: (message) => this.#receive(message),
         unreachable: (peer) => this.#driver?.unreachable(peer),
+        ended: (peer, hasEnded) => this.#driver?.ended(peer, hasEnded),
         removedByPeer: (peer, index) => this.#removedByPeer(peer, index),
         receiveSnapshot: (header): Promise<SnapshotSink> => this.#receiveSnapshot(header),
       })

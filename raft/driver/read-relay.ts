@@ -18,9 +18,9 @@ export interface ReadRelayDependencies {
 
 export type ReadRelayLimits = {
   /**
-   * Limit of the requests that are collected in one turn, and of those that wait for one heartbeat:
-   * a further request of a peer fails at once. Also the limit of the rounds sent to a leader
-   * without a response: above it the oldest one fails.
+   * Limits the requests that are collected in one turn (above it, a request of a peer fails at
+   * once), the requests of one round of the leader (above it, the oldest fail), and the rounds sent
+   * to a leader without a response (above it, the oldest fails).
    */
   readonly waitingMax: number
 }
@@ -64,7 +64,10 @@ export class ReadRelay {
     else this.#waiting.push({ from: null, round, withHeartbeat })
   }
 
-  /** Handles a heartbeat of the leader: its response is sent in this turn. */
+  /**
+   * Handles a heartbeat of the leader: the request that waited for one is sent in this turn,
+   * together with the response to the heartbeat.
+   */
   heartbeat(): void {
     if (this.#patient === null) return
     this.#waiting.push({ from: null, round: this.#patient, withHeartbeat: true })
@@ -97,7 +100,7 @@ export class ReadRelay {
   }
 
   /**
-   * Fails the rounds sent to the previous leader, because the leader or the term may have changed.
+   * Fails all rounds that were sent to a leader, because the leader or the term may have changed.
    */
   leaderChanged(): void {
     const sent = [...this.#sent.values()]

@@ -131,7 +131,10 @@ export class SelfMembership {
     this.#remove([...this.#refusals.values()].reduce((least, index) => (index < least ? index : least)))
   }
 
-  /** The latest configuration whose members this member trusts. */
+  /**
+   * The committed configuration; before the first one, the configuration in force, or else the
+   * members given on joining.
+   */
   get #known(): Configuration {
     const { core, joining } = this.#options
     if (core.decided.configuration.members.length > 0) return core.decided.configuration

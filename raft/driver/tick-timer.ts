@@ -85,11 +85,16 @@ export class TickTimer {
     if (wasIdle && !this.isIdle) this.#set()
   }
 
+  /** To be called before a report of the transport is handled. */
+  reported(): void {
+    this.#pass()
+  }
+
   /** To be called after messages were handled: the core may be due earlier or later now. */
   handled(): void {
     if (this.#isStopped) return
     const dueMs = this.#nextMs()
-    // That of a member with work fires soon anyway.
+    // The timer of a member with work fires soon anyway.
     if (dueMs < this.#dueMs || (dueMs > this.#dueMs && this.isIdle)) this.#set()
   }
 

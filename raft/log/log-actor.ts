@@ -24,7 +24,7 @@ const endless = logIndex(Number.MAX_SAFE_INTEGER)
 
 type Write = Extract<RaftToLog, { kind: 'write' }>
 
-/** A damaged log, and the function that opens it once it is repaired. */
+/** A damaged log, and the function that repairs and opens it. */
 export type DamagedLog = {
   readonly log: RepairableLog
   /** @throws LogError when the repair is not sufficient */

@@ -12,7 +12,7 @@ export type LocalReadsOptions = {
   readonly status: Pick<StatusCache, 'term'>
   /** null: this member never holds a lease. */
   readonly lease: SharedLease | null
-  /** Sends the raft thread whether this member wants a lease while it leads. */
+  /** Sends to the raft thread whether this member wants a lease while it leads. */
   readonly post: (wanted: boolean, sentMs: number) => void
 }
 

@@ -205,9 +205,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   /**
-   * Removes the entries up to `through`, which the database holds, from the files of the log, even
-   * those that are retained for slow followers. Returns whether that is done; if not, it is to be
-   * repeated with the same index.
+   * Removes the entries up to `through`, which the database holds, from the files of the log: even
+   * those within the retention, but not while a follower in contact needs them. Returns whether
+   * that is done; if not, it is to be repeated with the same index.
    */
   trimLog(through: LogIndex): Promise<boolean> {
     return this.#broken || this.#stopping !== null ? Promise.resolve(false) : this.#trims.trim(through)

@@ -283,8 +283,8 @@ export class ReadBarrier {
 const retryFactorMax = 16
 
 /**
- * Ms after which a round that goes with the heartbeats is presumed lost: the request, the round and
- * the response may each wait for one of them.
+ * Ms after which a round that goes with the heartbeats is presumed lost: the request may wait for a
+ * heartbeat, and then the round for another.
  */
 const patientMs = 2000
 const timedOut = 'the read was not confirmed by a quorum, or its index not applied here, in time'

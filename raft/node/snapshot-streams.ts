@@ -63,7 +63,7 @@ export class SnapshotStreams {
     this.#post({ kind: 'state-wanted', atLeast })
   }
 
-  /** Gives up every stream; resolves when all are closed. */
+  /** Gives up every stream. Resolves when all sources are closed. */
   async close(): Promise<void> {
     for (const stream of [...this.#sinks.keys()]) this.#abort(stream, 'stopping')
     const ends = [...this.#sources.keys()].map((stream) => this.#closeSource(stream))

@@ -5,12 +5,12 @@ import type { TransportEvent } from '../transport/events.ts'
 import { isEnvelope } from './envelope.ts'
 
 /*
- * A command whose bytes changed in a member's memory must not be committed, because no member could
- * apply it. So its checksum is verified when it enters a member, when it leaves it and before it
- * becomes durable. An altered command of a peer is dropped like a lost message, as the peer's own
- * copy may be intact. An altered command that this member was about to send or write ends the
- * process: its memory may have changed elsewhere too, where nothing detects it. Commands that are
- * durable already were verified before.
+ * A command whose bytes changed in a member's memory must not be committed, because no member
+ * could apply it. So its checksum is verified when the command enters a member, when it leaves the
+ * member and before it becomes durable. An altered command of a peer is dropped like a lost
+ * message, as the peer's own copy may be intact. An altered command that this member was about to
+ * send or write ends the process: its memory may have changed elsewhere too, where nothing detects
+ * it. Commands that are durable already were verified before.
  */
 
 /**
@@ -30,7 +30,7 @@ export function alteredIn(entries: readonly Entry[]): LogIndex | null {
 export function memorySuspect(what: string): string {
   return (
     `${what} was altered in the memory of this member. ` +
-    'The process ends before it is sent or written; if this happens again, test the memory of this machine'
+    'The process ends before it is used; if this happens again, test the memory of this machine'
   )
 }
 

@@ -187,10 +187,10 @@ export class Founding {
 }
 
 /**
- * Returns the id of a founded cluster: 128 bits of a hash over its founders (names, addresses, and
- * ids, which derive from the name of the cluster), over the random ids of all their logs, and over
- * the state that they begin with. Founding again creates other logs, so two clusters never share an
- * id.
+ * Returns the id of a founded cluster: 128 bits of a hash over its founders (names, roles,
+ * addresses, and ids, which derive from the name of the cluster), over the random ids of all their
+ * logs, and over the state that they begin with. Founding again creates other logs, so two clusters
+ * never share an id.
  *
  * @param restored see `ClusterRecord`
  */

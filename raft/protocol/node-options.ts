@@ -23,9 +23,10 @@ export type NodeTiming = {
 /**
  * A failed leader is detected 300 to 600 ms after its last message. If it had no work, followers
  * wait 900 ms longer, but at most 300 to 600 ms from when a client begins to wait for the leader
- * (`core/quiet.ts`). An election takes a few ms more, so writes continue within a second. One lost
- * heartbeat causes no election, and two in a row rarely do. Heartbeats and ticks cause most of the
- * load of idle members, so they are as rare as these goals allow.
+ * (`core/quiet.ts`). An election takes a few ms more, so writes continue within a second. The end
+ * of the leader's process is detected at once (`core/ended-leader.ts`). One lost heartbeat causes
+ * no election, and two in a row rarely do. Heartbeats and ticks cause most of the load of idle
+ * members, so they are as rare as these goals allow.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 100, electionMs: 300, tickMs: 25 })
 

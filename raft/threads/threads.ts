@@ -48,7 +48,7 @@ export class StartedThreads {
   }
 }
 
-/** The thread does not keep the process alive. */
+/** Starts a thread that does not keep the process alive. */
 function started(file: string, name: string, workerData: object): Worker {
   const worker = new Worker(new URL(file, import.meta.url), { name, workerData })
   worker.unref()

@@ -8,6 +8,7 @@ import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../ports.ts'
 import { serverOptions } from './channel-options.ts'
 import { asIs } from './dialing.ts'
+import { EndedPeers } from './ended-peers.ts'
 import { TransportError } from './errors.ts'
 import { newCounters } from './events.ts'
 import type { TransportCounters, TransportEvent, TransportMeasure } from './events.ts'
@@ -65,6 +66,9 @@ export class GrpcTransport implements Transport {
   readonly #peers: PeerList
   readonly #links = new Map<NodeId, PeerLink>()
   readonly #snapshots = new Map<NodeId, Deferred<never>>()
+  readonly #ended = new EndedPeers((peer, hasEnded) => {
+    if (!this.#closed) this.#receiver?.ended(peer, hasEnded)
+  })
   /** Distinguishes this process from another that connects as the same member. */
   readonly #process: number
   #receiver: TransportReceiver | null = null
@@ -110,7 +114,11 @@ export class GrpcTransport implements Transport {
     this.#inbound = new InboundLinks({
       ...common,
       onMessage: (message) => this.#receiver?.receive(message),
-      onPeer: (peer) => this.#links.get(peer)?.retryNow(),
+      onPeer: (peer) => {
+        this.#links.get(peer)?.retryNow()
+        this.#checkEnded(peer)
+      },
+      onPeerGone: (peer) => this.#checkEnded(peer),
     })
     const snapshots = new InboundSnapshots({
       ...common,
@@ -250,6 +258,7 @@ export class GrpcTransport implements Transport {
       if (peer?.peerAddress === link.peer.peerAddress && peer.name === link.peer.name) continue
       link.close()
       this.#links.delete(id)
+      this.#checkEnded(id)
       this.#snapshots.get(id)?.reject(new TransportError('aborted', `member ${id} left or moved`))
     }
     for (const peer of this.#peers.all.values()) {
@@ -264,8 +273,14 @@ export class GrpcTransport implements Transport {
       hello: () => this.#hello(peer.id),
       credentials: () => this.#tls.dial(peer.name),
       onUnreachable: () => this.#receiver?.unreachable(peer.id),
+      onAttempt: () => this.#checkEnded(peer.id),
       onRemovedByPeer: (index) => this.#receiver?.removedByPeer(peer.id, index),
     })
+  }
+
+  /** Reports whether a peer has ended, if that changed; see `TransportReceiver.ended`. */
+  #checkEnded(peer: NodeId): void {
+    this.#ended.update(peer, this.#links.get(peer)?.isUnanswered === true && !this.#inbound.has(peer))
   }
 
   #hello(to: NodeId): Hello {

@@ -30,6 +30,8 @@ export type InboundLinksOptions = {
   readonly onMessage: (message: PeerMessage) => void
   /** Called when a member has connected, so it can probably be reached too. */
   readonly onPeer: (peer: NodeId) => void
+  /** Called when the link of a member closed, and no newer one replaced it. */
+  readonly onPeerGone: (peer: NodeId) => void
   readonly refusals: RefusalLog
 }
 
@@ -49,14 +51,21 @@ export class InboundLinks {
       processOf: (peer) => this.#links.get(peer)?.process ?? 0,
       onOpen: (peer) => {
         // A peer that connects again has abandoned its older stream.
-        this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member replaced this one')
+        const older = this.#links.get(peer)
         this.#links.set(peer, link)
+        older?.end(status.CANCELLED, 'a newer stream of this member replaced this one')
         this.#options.onPeer(peer)
       },
       onClose: (peer) => {
-        if (this.#links.get(peer) === link) this.#links.delete(peer)
+        if (this.#links.get(peer) !== link) return
+        this.#links.delete(peer)
+        this.#options.onPeerGone(peer)
       },
     })
+  }
+
+  has(peer: NodeId): boolean {
+    return this.#links.has(peer)
   }
 
   /**

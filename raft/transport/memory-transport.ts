@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
+import { EndedPeers } from './ended-peers.ts'
 import { TransportError } from './errors.ts'
 import { PeerList } from './peer-list.ts'
 
@@ -30,10 +31,13 @@ export class MemoryNetwork {
   join(id: NodeId, transport: MemoryTransport): void {
     if (this.#members.has(id)) throw new TransportError('listen', `member ${id} is running already`)
     this.#members.set(id, transport)
+    for (const other of this.#members.values()) if (other !== transport) other.peerEnded(id, false)
   }
 
   leave(id: NodeId, transport: MemoryTransport): void {
-    if (this.#members.get(id) === transport) this.#members.delete(id)
+    if (this.#members.get(id) !== transport) return
+    this.#members.delete(id)
+    for (const other of this.#members.values()) other.peerEnded(id, true)
   }
 
   /** @returns null when a message sent now would be lost */
@@ -63,6 +67,9 @@ export class MemoryTransport implements Transport {
   readonly #inbox: BoundedQueue<PeerMessage>
   readonly #peers: PeerList
   readonly #sending = new Set<NodeId>()
+  readonly #ended = new EndedPeers((peer, hasEnded) => {
+    if (!this.#closed) this.#receiver?.ended(peer, hasEnded)
+  })
   /** Number of impossible messages from others. */
   violations = 0
   #receiver: TransportReceiver | null = null
@@ -127,6 +134,11 @@ export class MemoryTransport implements Transport {
       this.#options.clock.soon(() => this.#deliver())
     }
     return true
+  }
+
+  /** Reports that a member left the network, or joined it again. Called by the network. */
+  peerEnded(peer: NodeId, hasEnded: boolean): void {
+    this.#ended.update(peer, hasEnded && this.#peers.all.has(peer))
   }
 
   /** Counts the impossible message; there is no link to close. */

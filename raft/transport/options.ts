@@ -39,6 +39,11 @@ export type TransportLimits = {
   readonly backoffMsMin: number
   readonly backoffMsMax: number
   /**
+   * The delay before the first attempt after a link that was up for `backoffMsMax` broke: short,
+   * because it shows whether the peer has ended.
+   */
+  readonly redialMs: number
+  /**
    * How often the side that opened a connection pings it, and how often the other side does. The
    * connection is closed if no response arrives within the timeout. Only the side that opened a
    * connection sends messages of Raft on it, so the other side merely has to close dead connections
@@ -65,6 +70,7 @@ export const defaultTransportLimits: TransportLimits = Object.freeze({
   connectTimeoutMs: 2000,
   backoffMsMin: 50,
   backoffMsMax: 1000,
+  redialMs: 5,
   keepaliveMs: 3000,
   acceptedKeepaliveMs: 10_000,
   keepaliveTimeoutMs: 2000,
@@ -79,6 +85,7 @@ export function checkTransportLimits(limits: TransportLimits): void {
   assert(limits.chunkBytesMax < limits.messageBytesMax, 'a chunk and its envelope fit one message')
   assert(limits.queueMessagesMax >= 1, 'a queue holds a message')
   assert(limits.backoffMsMin >= 1, 'the minimum backoff is at least 1 ms')
+  assert(limits.redialMs >= 1, 'a redial waits at least 1 ms')
   assert(limits.backoffMsMin <= limits.backoffMsMax, 'backoff does not shrink')
   assert(frameMessagesMax >= 1, 'a frame holds a message')
 }

@@ -30,6 +30,8 @@ export type PeerLinkOptions = {
   readonly counters: TransportCounters
   /** Called when messages to the peer are being lost, never within a call of this link. */
   readonly onUnreachable: () => void
+  /** Called when `isUnanswered` may have changed. */
+  readonly onAttempt: () => void
   /**
    * Called when the peer reports that the committed configuration at that index does not contain
    * this member.
@@ -56,10 +58,10 @@ type State =
  *
  *   dialing ──welcome──> up ──broke──> waiting ──backoff──> dialing
  *
- * If an attempt fails, the link goes from dialing to waiting.
- * It takes messages only while it is up; otherwise, or when its queue is full, it drops them and
- * reports the peer unreachable. Each attempt has its own connection, because a reused one would add
- * the backoff of gRPC to that of the link.
+ * If an attempt fails, the link goes from dialing to waiting. It takes messages only while it is
+ * up; otherwise, or when its queue is full, it drops them and reports the peer unreachable. Each
+ * attempt has its own connection, because a reused one would add the backoff of gRPC to that of the
+ * link.
  */
 export class PeerLink {
   readonly peer: MemberInfo
@@ -77,6 +79,8 @@ export class PeerLink {
   /** gRPC requested a pause. */
   #paused = false
   #unreachableAtMs = Number.NEGATIVE_INFINITY
+  #upAtMs = 0
+  #isUnanswered = false
 
   constructor(options: PeerLinkOptions) {
     this.#options = options
@@ -100,6 +104,11 @@ export class PeerLink {
     // Sent at the end of the caller's turn, so that its messages to this peer share a frame.
     this.#flushing = true
     queueMicrotask(() => this.#flush())
+  }
+
+  /** Whether the last attempt to connect failed because the peer was unreachable. */
+  get isUnanswered(): boolean {
+    return this.#isUnanswered
   }
 
   measure(): LinkMeasure {
@@ -185,6 +194,7 @@ export class PeerLink {
     }
     attempt.timer.cancel()
     this.#state = { kind: 'up', attempt }
+    this.#upAtMs = this.#options.clock.monotonicMs()
     this.#failures = 0
     this.#lastCause = ''
     this.#writing = 0
@@ -192,6 +202,12 @@ export class PeerLink {
     const { id: peer, name, peerAddress: address } = this.peer
     this.#options.counters.linksOpened++
     this.#options.onEvent({ kind: 'link-up', peer, name, address })
+    this.#attempted(false)
+  }
+
+  #attempted(isUnanswered: boolean): void {
+    this.#isUnanswered = isUnanswered
+    this.#options.onAttempt()
   }
 
   #isCurrent(attempt: Attempt): boolean {
@@ -206,7 +222,9 @@ export class PeerLink {
 
   #wait(failure: TransportError, wasUp: boolean): void {
     const refused = failure.code === 'refused'
-    const delayMs = this.#backoffMs(refused)
+    const isUnreachable = failure.code === 'unreachable'
+    const isNew = isUnreachable && wasUp && this.#wasUpLong
+    const delayMs = isNew ? this.#options.limits.redialMs : this.#backoffMs(refused)
     const timer = this.#options.clock.after(delayMs, () => {
       if (this.#state.kind === 'waiting' && this.#state.timer === timer) this.#begin()
     })
@@ -219,6 +237,13 @@ export class PeerLink {
       this.#options.onEvent({ kind: 'link-down', peer, name, code: failure.code, cause: failure.message })
     }
     if (wasUp) this.#reportUnreachable()
+    this.#attempted(isUnreachable && !wasUp)
+  }
+
+  /** Whether the link was up for so long that a break is not one of many. */
+  get #wasUpLong(): boolean {
+    const { clock, limits } = this.#options
+    return clock.monotonicMs() - this.#upAtMs >= limits.backoffMsMax
   }
 
   /**

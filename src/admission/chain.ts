@@ -7,8 +7,8 @@ import type { AnyObject } from '../registry/kinds/definition.ts'
 export type AdmissionPlugin = LocalPlugin | RemotePlugin
 
 /**
- * A synchronous plugin. It may be called several times for one request, so side effects, such as
- * the count of a rate limit, happen once per request.
+ * A synchronous plugin. It may be called several times for one request. Its side effects, such as
+ * the count of a rate limit, must happen only once per request.
  */
 export type LocalPlugin = {
   readonly name: string

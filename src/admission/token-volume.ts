@@ -4,7 +4,7 @@ import type { Names } from '../api/metadata/names.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 
 const VOLUME_PREFIX = 'kube-api-access-'
-/** An hour; the 7 seconds more mark tokens of Pods. Node agents renew them earlier. */
+/** An hour, plus 7 seconds that mark the tokens of Pods. Node agents renew them earlier. */
 const TOKEN_SECONDS = 3607
 const FILE_MODE = 0o644
 

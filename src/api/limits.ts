@@ -52,5 +52,6 @@ export const errorLimits = Object.freeze({
   causeOverheadBytes: 128,
   /** Characters of a cause's detail, without path and value. */
   detailLengthMax: 4096,
+  /** Characters of a name, and of a reason that an admission webhook chose. */
   nameLengthMax: 512,
 })

@@ -16,8 +16,8 @@ export type MediaType = {
 export type Served = {
   readonly type: string
   /**
-   * Allowed values of the parameters that select a representation. An entry of an Accept header
-   * with another value, or with a parameter that is not listed, does not match.
+   * Allowed values of the parameters that select a representation; see `CHOOSING`. An entry of an
+   * Accept header does not match if it has another value, or such a parameter that is not listed.
    */
   readonly parameters?: { readonly [name: string]: readonly string[] }
   /** Only served to clients whose Accept header names all these parameters with the same values. */

@@ -53,7 +53,7 @@ export type AdmissionDependencies = {
   readonly reviewers: AccessReviewer
   readonly rules: RuleSource
   readonly catalog: Catalog
-  /** Returns the configuration that the file has for a plugin. null, or unset: there is none. */
+  /** Returns the configuration of a plugin in the file. null, or unset: the file lacks it. */
   readonly configurationOf?: (plugin: AdmissionPluginName) => JsonObject | null
   /** Unset: no webhooks are called. */
   readonly webhooks?: Pick<AdmissionWebhooks, 'mutating' | 'validating'>
@@ -62,8 +62,8 @@ export type AdmissionDependencies = {
 }
 
 /**
- * Builds each plugin that `--enable-admission-plugins` knows. null: it is left out, as its
- * dependency is unset.
+ * Builds each plugin that `--enable-admission-plugins` knows. null: the plugin is left out, because
+ * its dependency is unset.
  */
 const builders: {
   readonly [name in AdmissionPluginName]: (
@@ -117,9 +117,9 @@ const builders: {
 }
 
 /**
- * Returns the chain of the enabled plugins, in the order given. The check that users grant only
- * what they may do themselves comes first, and no flag disables it: upstream has it in the storage
- * of roles.
+ * Returns the chain of the enabled plugins, in the order given. The first check is that users grant
+ * only permissions that they have. No flag disables it, because upstream has it in the storage of
+ * roles.
  */
 export function admissionOf(
   dependencies: AdmissionDependencies,

@@ -15,8 +15,8 @@ export type KeyUsers = {
 }
 
 /**
- * Puts renewed keys into use. Peers come first: a failure of another user must not leave a peer
- * certificate in use until it expires.
+ * Puts renewed keys into use. The peer links come first: a failure of a later step must not leave
+ * the old peer certificate in use until it expires.
  *
  * @throws PkiError: an authority cannot be used, and nothing has changed
  */

@@ -3,7 +3,7 @@ import { CertificateRenewal } from '../pki/renewal/certificate-renewal.ts'
 import { placesOf } from '../pki/renewal/renewable-pairs.ts'
 import type { BootContext } from './context.ts'
 
-/** Returns the renewal of the certificates of this member, and of the admin's next to its CA. */
+/** Returns the renewal of this member's certificates, and of the admin's in the CA directory. */
 export function certificateRenewal(
   { config, clock, random, log, pid }: BootContext,
   directory: string,

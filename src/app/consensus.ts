@@ -49,8 +49,8 @@ export type ConsensusDependencies = {
 }
 
 /**
- * Starts the threads of consensus before the rest of the member, whose start then takes place at
- * the same time. Returns null for a single member that stores nothing.
+ * Starts the threads of consensus first, so that they start while the rest of the member does.
+ * Returns null for a single member that stores nothing.
  */
 export function startThreads(config: Config, closing: ShutdownStack): StartedThreads | null {
   const hasPeers = config['peer-cert-file'] !== ''
@@ -133,8 +133,8 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
       ),
     onMeasured: (measured) => {
       dependencies.onMeasured(measured)
-      // By then every lease promise of an earlier process has expired, whatever the drift of
-      // clocks.
+      // By then every lease promise of an earlier process has expired: twice its duration allows
+      // for the drift of clocks.
       if (owedMs === electionMs || clock.monotonicMs() < startedMs + 2 * owedMs) return
       owedMs = electionMs
       lowerPromise(dependencies.directory, electionMs, log)

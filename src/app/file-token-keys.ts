@@ -8,8 +8,8 @@ import { readTextFile } from '../pki/files.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 
 /**
- * The keys of service account tokens in files: those that flags name, which are read once, or the
- * key of the client port, which may be renewed.
+ * The keys of service account tokens that are in files. Keys that flags name are read once. Without
+ * such flags the key of the client port verifies tokens; it may be renewed.
  */
 export class FileTokenKeys implements TokenKeys {
   readonly #config: Config
@@ -38,7 +38,10 @@ export class FileTokenKeys implements TokenKeys {
     return this.#version
   }
 
-  /** Replaces the key of the client port, so that tokens that the old key signed are refused. */
+  /**
+   * Replaces the key of the client port. If that key verifies tokens, those that the old key signed
+   * are refused.
+   */
   renew({ server }: MemberKeys): void {
     if (server.key === this.#serverKey) return
     this.#serverKey = server.key

@@ -25,7 +25,10 @@ export type FoundingParts = {
   readonly policy: readonly ExpectedObject[]
 }
 
-/** Starts the founding of a new cluster, in which every member with a log takes part. */
+/**
+ * Starts what gives a new cluster its identity, settings and first objects. Every member starts it;
+ * only the leader proposes the command.
+ */
 export function startFounding(site: MemberContext, parts: FoundingParts): Bootstrap {
   const { clock, random, onFatal, config, names, closing } = site
   const { store, consensus, keys, catalog, policy } = parts
@@ -63,7 +66,8 @@ export type FoundingObjects = FoundingDependencies & {
 
 /**
  * Returns writes of the objects that every cluster has, which the controllers would create
- * otherwise. Those of encrypted kinds are left to the controllers: the first command is plain.
+ * otherwise. Objects of encrypted kinds are left to the controllers, because the first command is
+ * not encrypted.
  */
 export function foundingOperations(of: FoundingObjects): readonly Operation[] {
   const { names, catalog, policy, featureLevel, isEncrypted } = of

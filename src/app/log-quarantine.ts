@@ -26,7 +26,7 @@ export function logQuarantine(
     const command = quarantine.disagreement === 'outvoted' ? repair : `${repair} --from MEMBER`
     log.error(
       { ...quarantine, path },
-      'other members have another state than this one, which is kept and not served: find out which is right, ' +
+      'other members have another state: the state of this member is kept and not served. Find out which is right, ' +
         `then run ${command}, or repair the others --from ${name}`,
     )
     return

@@ -7,8 +7,8 @@ const isLost =
 
 /**
  * Adds to such an error the command that replaces the member, at the same addresses. A member that
- * may have forgotten a promise never votes again under its id. A single member has no peer to take
- * the state from: a snapshot is restored.
+ * may have forgotten a promise never votes again under its id. A single member has no peer to fetch
+ * the state from, so the advice is to restore a snapshot.
  */
 export function withReplacement(cause: string, config: Config): string {
   if (!isLost.test(cause)) return cause

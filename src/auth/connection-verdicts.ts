@@ -5,7 +5,7 @@ import type { ChainVerdict, Purpose } from '../pki/verify-chain.ts'
 import type { Credentials } from './credentials.ts'
 import type { TrustStore } from './trust-store.ts'
 
-/** The verdict on the certificates of a connection; `none`: there is none, or no authority. */
+/** The verdict on the certificates of a connection; `none`: no certificates, or no authorities. */
 export type ConnectionVerdict = ChainVerdict | { readonly kind: 'none' }
 
 /**

@@ -26,7 +26,7 @@ export class TrustStore {
 /**
  * Returns the authorities of clients and of proxies.
  *
- * @param shared certificates (PEM) of the authorities that members share, for clients in addition
+ * @param shared certificates (PEM) of the authorities that members share; trusted for clients too
  * @throws PkiError never for keys that `memberKeys` returned
  */
 export function trustOf(

@@ -11,7 +11,7 @@ export const GROUP_BOOTSTRAPPERS = 'system:bootstrappers'
 /** All nodes. */
 export const GROUP_NODES = 'system:nodes'
 export const GROUP_MONITORING = 'system:monitoring'
-/** The holder of a join token, whose id is in `extra`. */
+/** The holder of a join token. `extra` has the ID of the token. */
 export const GROUP_JOINING = 'system:joining'
 export const JOIN_TOKEN_EXTRA = 'join-token'
 

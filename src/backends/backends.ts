@@ -82,7 +82,8 @@ export class Backends {
   /**
    * Returns the agent of a node.
    *
-   * @throws ApiError `NotImplemented` without credentials for node agents
+   * @throws ApiError `NotImplemented` without credentials for node agents; `InternalError` if the
+   *   node has no address of a chosen type
    */
   nodeAgent(node: JsonObject): Backend {
     if (this.#options.identity() === null) {

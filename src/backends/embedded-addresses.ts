@@ -38,7 +38,7 @@ const LOCAL_NAT64 = 0x0064_ff9b_0001n
 
 /**
  * Returns the IPv4 address for each prefix length that the IPv6 address can have. With all but the
- * longest prefix, the last bits are zero. With the longest prefix, they are the end of the IPv4
+ * longest prefix, the last 24 bits are zero. With the longest prefix, they are the end of the IPv4
  * address, and zero only in addresses of networks.
  */
 function translated(bits: bigint): readonly bigint[] {

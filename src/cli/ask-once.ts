@@ -4,8 +4,8 @@ import { call, jsonOf, readEndpoints } from './member-client.ts'
 const timeoutMs = 10_000
 
 /**
- * Reads a path of the first member that responds, or changes it. A change that may have been made
- * is not sent again.
+ * Reads a path of the first member that responds, or sends a change to it. A change that may have
+ * been made is not sent again.
  *
  * @param of.check the command that shows whether a change was made
  * @param of.missing the error if the member does not serve the path. Unset: that of the member

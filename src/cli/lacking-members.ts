@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import { sleep } from './terminal.ts'
 
-/** Checks of all members. With the pauses, several times as long as they need to take new files. */
+/** Maximum number of checks. With the pauses, they last longer than members need to apply files. */
 const ATTEMPTS_MAX = 8
 const PAUSE_MS = 500
 
 /**
- * Returns the members that have not taken what the step before wrote. Members that use the files of
- * the directory take them within a second or two, so they are checked again for a moment.
+ * Returns the members that have not applied the files that the previous step wrote. Members that
+ * use the files of the directory apply them within a second or two, so they are checked repeatedly.
  *
  * @param check returns the names of such members now
  */

@@ -257,7 +257,7 @@ export const limits = Object.freeze({
    * before.
    */
   outwardRetryMsMin: 500,
-  /** Interval of reading files with credentials for such a server, and their sizes. */
+  /** Minimum interval of reading files with credentials for such a server; sizes of the files. */
   outwardCredentialFileMs: 10_000,
   outwardTokenBytesMax: 16 * KiB,
   outwardCertificateBytesMax: 256 * KiB,
@@ -290,7 +290,7 @@ export const limits = Object.freeze({
   authorizationWebhookEntriesMax: 8192,
   /** Ms for a request to the OpenID provider. Longer: it failed. */
   oidcMsMax: 10_000,
-  /** Bytes of its discovery document, and of its keys. Longer: it failed. */
+  /** Bytes of its discovery document, and of its keys; number of the keys. More: it failed. */
   oidcResponseBytesMax: 1 * MiB,
   oidcKeysMax: 100,
   /**

@@ -95,7 +95,7 @@ async function reconcile(
     [names.label('service-account.name')]: account,
     [names.label('service-account.uid')]: uid,
   }
-  // This create may be seen before its response.
+  // Read before the create: the informer may see the new object before the response.
   const isRestored = deprived.has(key)
   const type = names.secretTypes.serviceAccountToken
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, annotations }, type }

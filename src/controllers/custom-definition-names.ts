@@ -41,8 +41,8 @@ type Dependencies = DefinitionNamesDependencies & { readonly fence: FencingToken
 const fenceMsMax = 30_000
 
 /**
- * Decides for every definition which of its names are accepted, and so from when on its kind is
- * served: conditions `NamesAccepted` and `Established`. Works on whole groups, as names belong to a
+ * Decides for every definition which of its names are accepted, and so whether its kind is served:
+ * conditions `NamesAccepted` and `Established`. Works on whole groups, as names belong to a
  * group, and on the current state alone, so that any leader can continue.
  *
  * @source apiextensions-apiserver `pkg/controller/status` and `pkg/controller/establish`; in one

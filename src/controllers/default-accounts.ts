@@ -70,7 +70,7 @@ async function reconcile(
   if (definition === null || !isActive(dependencies, namespace)) return { kind: 'done' }
   if (accounts.get(accountKey(namespace)) !== null) return { kind: 'done' }
   const metadata = { name: ACCOUNT, namespace }
-  // This create may be seen before its response.
+  // Read before the create: the informer may see the new object before the response.
   const isRestored = deprived.has(namespace)
   try {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata }

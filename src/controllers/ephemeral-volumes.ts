@@ -120,7 +120,7 @@ async function ensureClaim(dependencies: EphemeralVolumesDependencies, wanted: W
     if (found === null) {
       counts.created++
       try {
-        // The claim may be gone because its Pod is.
+        // The Pod may be gone, too: then the precondition fails.
         await client.create(claimKind, namespace, claim, whileUnchanged(podKind, pod))
       } catch (cause) {
         if (!isLostCreate(cause)) counts.failed++

@@ -122,7 +122,8 @@ async function waitForOthers(problems: LastingProblems, namespace: AnyObject): P
     'All objects in the namespace are deleted. It stays until these finalizers are removed: ' +
     listedNames(finalizers)
   const problem = { about: () => [subjectOf(namespace)], reason: 'SomeFinalizersRemain', message }
-  // A key of its own: the work for the name is done then, and a later namespace may have the name.
+  // A key of its own: the result `done` ends the problems of the name, and a later namespace may
+  // have the same name.
   const isReported = await problems.found(`finalizers of ${namespace.metadata.uid}`, problem)
   return { kind: isReported ? 'done' : 'again' }
 }

@@ -152,7 +152,7 @@ function uncounted(store: Pick<ObjectStore, 'view'>, namespace: string, words: s
   return {
     about: () => quotas().objects.map(({ key, uid }) => subjectOf(key, uid)),
     reason: 'QuotaNotCounted',
-    message: `The usage cannot be counted, or not be stored: ${words}`,
+    message: `The usage cannot be counted or stored: ${words}`,
   }
 }
 

@@ -45,7 +45,8 @@ export function rootCaPublisher(dependencies: RootCaDependencies): Controller {
   const problems = new LastingProblems(dependencies)
   /**
    * Active namespaces where the right certificates were changed or deleted while this member leads.
-   * Otherwise the leader may have changed them, which gets renewed certificates earlier.
+   * While another member leads, that leader may have changed them: it may get renewed certificates
+   * earlier.
    */
   const altered = new Set<string>()
   const all = (): readonly string[] => [...namespaces.entries()].map(([key]) => partsOf(key).name)
@@ -104,7 +105,7 @@ async function reconcile(
     const target = { namespace, name, subresource: null }
     const found = await client.get(definition, target)
     const wanted = configMapWith(found, { names, namespace, pem })
-    // The change by this write may be seen before its response.
+    // Read before the write: the informer may see the change before the response.
     const isRestored = watched.altered.has(namespace)
     const written =
       found === null

@@ -115,7 +115,7 @@ async function reconcile(
   }
   // When the use ends, `onReleased` or a change of the object enqueues it again.
   if (use.kind === 'used') {
-    // It may have been deleted in the meantime, and is no longer forgotten then.
+    // The object may be gone by now: its entry in `postponed` would then never be removed.
     if (objects.get(key) !== true) return { kind: 'done' }
     postponed.add(key)
     const message = `It is deleted when it is not in use: ${use.by}`

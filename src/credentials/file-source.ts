@@ -74,8 +74,9 @@ export class FileSource implements CredentialSource {
   }
 
   /**
-   * Returns the value that was read before if it cannot be read now. @throws CredentialError if
-   * there is none
+   * Returns the value that was read before if it cannot be read now.
+   *
+   * @throws CredentialError if it was never read
    */
   #keeping<Part>(before: Part | null, read: () => Part | null): Part | null {
     try {

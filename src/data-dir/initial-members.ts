@@ -5,8 +5,8 @@ import { clientAddress } from '../config/client-address.ts'
 
 /**
  * Returns the members of a new cluster, as each of them computes them from the same configuration.
- * The result must not depend on the version of the program: members report their versions to each
- * other.
+ * The result must not depend on the version of the program, so it contains no versions: members
+ * report them to each other.
  */
 export function initialMembers(config: Config, cluster: string): readonly MemberInfo[] {
   const listed = config['initial-members']

@@ -11,9 +11,9 @@ const dueMs = 1000
  * so the next one has usually arrived by then.
  */
 const overdueMs = 2500
-/** If proofs may take longer than this to come with the heartbeats, none is requested so. */
+/** Proofs are requested with the heartbeats only if they arrive within this time, in ms. */
 const withHeartbeatsMsMax = 1000
-/** Age in ms from which a proof is requested then. */
+/** Age in ms from which a proof is requested if proofs do not go with the heartbeats. */
 const aloneMs = 1500
 const attemptMsMax = 1000
 /** Pause after an attempt without a proof. */

@@ -29,7 +29,7 @@ export function authorityWork(
   },
 ): AuthorityWork | null {
   const { recipients, nowMs } = of
-  // The clock of the leader that made it was ahead: what it signs now would not be accepted yet.
+  // If the clock of the leader that made it was ahead, what it signs now would not be accepted yet.
   const isValid = (one: SharedAuthority): boolean =>
     one.notAfterMs - nowMs >= authorityRenewalMs && readCertificate(one.certificate).notBeforeMs <= nowMs
   const isSealed = (one: SharedAuthority): boolean =>

@@ -86,7 +86,7 @@ function unansweredMessage({ consensus, joined, name }: CatchUpLogDependencies):
   const { id } = consensus.status
   const own = joined.members.find((member) => member.id === id)?.peerAddress ?? ''
   return (
-    `no known member leads, responds or connects: start one of them, or let the members that replaced them ` +
+    `no leader has been in contact for ${unansweredMs / 1000} s: start these members, or let the members that replaced them ` +
     `reach ${own}; if this member was given up, orchctl member remove ${name} there, and join again with an empty --data-dir`
   )
 }

@@ -5,9 +5,9 @@ import { StartError } from '../config/start-error.ts'
 export type OwnIdentity = {
   readonly names: Names
   /**
-   * Fingerprints of the authorities of a member that makes its own keys: if they were lost, it
-   * would make others that nothing trusts. null: the keys came from files, which operators may
-   * replace, and peers reject a member of another authority.
+   * Fingerprints of the authorities of a member that makes its own keys. If its keys were lost, it
+   * would make new authorities, which nothing trusts. null: the keys came from files. Operators may
+   * replace those, and peers reject a member of another authority.
    */
   readonly selfMade: Readonly<Record<string, string>> | null
 }

@@ -155,9 +155,9 @@ export type SeatProblem =
   | { readonly kind: 'no-such-voter'; readonly message: string }
 
 /**
- * Returns the member that matches the request exactly: a repeated request, or one that was carried
- * out without the caller's knowledge, is done. The member to replace is removed once the new one
- * has caught up, or is gone.
+ * Returns the member that matches the request exactly. Such a member shows that the request was
+ * carried out before, perhaps without a response to the caller. The member to replace is removed
+ * once the new one has caught up, or is gone already.
  *
  * @param replaces name
  * @returns null: none, or a different member

@@ -20,7 +20,7 @@ export type NamedChange = {
 } & (
   | { readonly kind: 'remove' }
   | { readonly kind: 'set-role'; readonly role: MemberRole }
-  /** null: as it is. */
+  /** null: unchanged. */
   | { readonly kind: 'move'; readonly peerAddress: string | null; readonly clientAddress: string | null }
 )
 

@@ -12,8 +12,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 /**
  * Chooses the proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in upper or lower
  * case, as Go programs do: this machine is never reached through a proxy, and neither is a host of
- * `NO_PROXY`. That is a list of host names (which include their subdomains), `.DOMAIN` and IP
- * addresses, all of them optionally with `:PORT`, of networks such as `10.0.0.0/8`, and of `*`.
+ * `NO_PROXY`. That is a list of host names (which include their subdomains), `.DOMAIN`, IP
+ * addresses, networks such as `10.0.0.0/8`, and `*`; all but networks and `*` may have a `:PORT`.
  *
  * @throws Error when the variable is not the URL of a proxy
  * @source golang.org/x/net/http/httpproxy

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 /**
  * Reads a file that another program may replace.
  *
- * @returns null: it is missing, longer than `bytesMax`, or not a regular file
+ * @returns null: it is missing, cannot be read, is longer than `bytesMax`, or not a regular file
  */
 export async function readSmallFile(path: string, bytesMax: number): Promise<string | null> {
   try {

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import type { Clock, Timer } from '../../base/clock.ts'
 
 /**
- * Interval of checking the files. A change is reported once another check sees the same content,
+ * Interval of checking the files. A change is reported once another check sees the same version,
  * `againMs` later. Short, so that an authority removed from a bundle is rejected within a second.
  */
 const periodMs = 500

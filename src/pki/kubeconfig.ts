@@ -43,7 +43,8 @@ export function kubeconfig(content: KubeconfigContent, currentContext: string): 
 /**
  * Creates the file, or merges `content` into it: other contexts and the current context stay.
  *
- * @throws PkiError `malformed` when the file is not a kubeconfig
+ * @throws PkiError `malformed` when the file is not a kubeconfig, `unusable` when it cannot be read
+ * or written, `refused` without a server
  */
 export function ensureKubeconfig(
   path: string,
@@ -74,8 +75,8 @@ export function ensureKubeconfig(
  *
  * @param authorityPem of its cluster, because another cluster may have a server of the same name
  * @returns whether there was such a context
- * @throws PkiError `malformed` when the file is not a kubeconfig, `unusable` when it cannot be
- * written
+ * @throws PkiError `malformed` when the file is not a kubeconfig, `unusable` when it cannot be read
+ * or written
  */
 export function forgetServer(path: string, name: string, authorityPem: string): boolean {
   const text = readFileIfThere(path)

@@ -170,7 +170,7 @@ export function registry(given: RegistryOptions): Registry {
   }
 }
 
-/** Refusals of reads were not evaluated after a barrier. */
+/** Reads do not record whether a refusal was evaluated after a barrier. */
 function neverConfirmed(): boolean {
   return false
 }

@@ -58,8 +58,9 @@ export function endpointSliceDefinition(names: Names): ResourceDefinition {
 
 /**
  * Returns a slice without the topology of `v1beta1`, which clients of this version cannot set. If
- * the list of endpoints is unchanged, it keeps its topology. Otherwise all endpoints lose theirs,
- * and a node in it that the slice had in its topology before becomes their `nodeName`.
+ * the list of endpoints is unchanged, it keeps its topology. Otherwise each endpoint loses its
+ * topology, and an endpoint without a `nodeName` gets the node of that topology, if the stored
+ * slice has that node in a topology too.
  *
  * @param current null: the slice is new
  * @source upstream `pkg/registry/discovery/endpointslice/strategy.go`, dropTopologyOnV1

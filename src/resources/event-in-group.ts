@@ -7,8 +7,8 @@ import { betaEventSchema, groupedEventSchema } from './events/event-schema.ts'
 import { eventDefinition, referenceMembers } from './event.ts'
 
 /**
- * Events in the newer group of their own. They are stored as events of the core group; `v1` is
- * stricter for new events, `v1beta1` follows the rules of the core group.
+ * Events in their own API group, which is newer than the core group. They are stored as events of
+ * the core group. `v1` has stricter rules; `v1beta1` follows those of the core group.
  */
 export function groupedEventDefinition(names: Names, version: 'v1' | 'v1beta1'): ResourceDefinition {
   const core = eventDefinition(names)

@@ -15,8 +15,9 @@ const pendingMax = 8
 
 /**
  * A member of the cluster. The state machine derives these objects from the Raft configuration.
- * Creating one announces a member that is still to join. A change of the spec, or a deletion, is
- * requested as a membership change and becomes visible once it has committed.
+ * Creating one announces a member that is still to join. Once it has joined, a deletion, or a
+ * change of its role or addresses, is requested as a membership change. It becomes visible once
+ * that change has committed.
  */
 export function memberDefinition(names: Names): ResourceDefinition {
   return Object.freeze({

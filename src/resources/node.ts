@@ -83,8 +83,8 @@ function withoutOldSettings(object: AnyObject, current: AnyObject | null): AnyOb
 }
 
 /**
- * @source upstream `pkg/registry/core/node`: fieldIsDeprecatedWarnings; the server does not store
- * the other deprecated fields
+ * @source upstream `pkg/registry/core/node`: fieldIsDeprecatedWarnings, without the warning about
+ * `configSource`, which new nodes do not keep
  */
 function warnings(object: AnyObject): readonly string[] {
   if (textMember(objectMember(object, 'spec'), 'externalID') === '') return []

@@ -29,7 +29,7 @@ export type MemberReport = DigestReport & {
    * takes a sample at it.
    */
   readonly sampleAt: LogIndex
-  /** The newest apply logic that its program supports. */
+  /** The highest feature level that the member supports. */
   readonly featureLevelMax: number
   /** Version of its program; at most 64 bytes. */
   readonly version: string

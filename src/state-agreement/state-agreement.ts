@@ -37,11 +37,11 @@ type Difference = {
 }
 
 /**
- * Compares states at equal indexes and under equal levels of apply logic; other digests prove
- * nothing. Two members are compared at the newest index that both reported: an earlier difference
- * has left the state since, for example with history that was trimmed. A majority with this state
- * settles every difference up to its index. A member that a majority has contradicted already
- * decides nothing against this one. Pure.
+ * Compares states at equal indexes and under equal feature levels; other digests prove nothing. Two
+ * members are compared at the newest index that both reported: an earlier difference has left the
+ * state since, for example with history that was trimmed. A majority with this state settles every
+ * difference up to its index. A member that a majority has contradicted already decides nothing
+ * against this one. Pure.
  */
 export function judgeState({ self, configuration, own, others }: StateEvidence): StateVerdict {
   const differing = new Map<NodeId, LogIndex>()

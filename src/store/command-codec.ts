@@ -212,7 +212,7 @@ function objectIn(value: unknown): EncodedObject {
   return {
     bytes,
     ...offsets,
-    uid: text(uid, 'uid', partBytesMax),
+    uid: text(uid, 'uid', partLengthMax),
     terminating,
     labels: labels === null ? null : texts(labels, 'labels'),
   }
@@ -250,10 +250,10 @@ function settings(value: unknown): Settings {
 /**
  * A record stores the lengths of keys and uids in 16 bits; a UTF-16 unit takes at most three bytes.
  */
-const partBytesMax = 20_000
+const partLengthMax = 20_000
 
 function keyIn(value: unknown): Key {
-  const key = text(value, 'key', partBytesMax)
+  const key = text(value, 'key', partLengthMax)
   if (key.split('/').length !== 4) throw new MalformedCommandError('a key does not have four parts')
   return key as Key
 }

@@ -41,8 +41,7 @@ export type Command =
 
 /**
  * Initial members and their addresses. No configuration entry contains them, because the initial
- * configuration is not an entry. Since feature level 3; below it, members cannot be added or
- * removed.
+ * configuration is not an entry. Since feature level 3; below it, no member can join.
  */
 export type Founding = {
   readonly members: readonly MemberInfo[]

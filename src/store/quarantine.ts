@@ -30,8 +30,8 @@ export type Quarantine =
        */
       readonly atLeast: LogIndex
       /**
-       * Number of consecutive states that were found damaged, each after the first within
-       * `repairRowMs` after it became trusted; from 1. Always 1 for `operator`.
+       * Number of states in a row that were found damaged, from 1. A state continues the row if it
+       * was found damaged within `repairRowMs` after it became trusted. Always 1 for `operator`.
        */
       readonly times: number
       /** How long to wait before another member's state is requested. */

@@ -36,6 +36,7 @@ export interface TransportHarness {
 export class TestReceiver {
   readonly messages: PeerMessage[] = []
   readonly unreachables: NodeId[] = []
+  readonly endedReports: { readonly peer: NodeId; readonly hasEnded: boolean }[] = []
   readonly removedBy: { readonly peer: NodeId; readonly configurationIndex: LogIndex }[] = []
   readonly snapshots: TestSink[] = []
   openSnapshot: (header: SnapshotHeader) => Promise<TestSink> = async (header) => new TestSink(header)
@@ -62,6 +63,10 @@ export class TestReceiver {
 
   unreachable(peer: NodeId): void {
     this.unreachables.push(peer)
+  }
+
+  ended(peer: NodeId, hasEnded: boolean): void {
+    this.endedReports.push({ peer, hasEnded })
   }
 
   removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {

@@ -143,6 +143,27 @@ function messagesConformance(scenario: Scenario, pair: Pair, group: Group): void
     },
   )
 
+  scenario(
+    'a peer that closed is reported as ended once, and as connected when it is back',
+    async (harness) => {
+      const [a, b] = await pair(harness)
+      await connect(a, b)
+      await connect(b, a)
+      assert.deepEqual(a.receiver.endedReports, [])
+      await b.transport.close()
+      const { id: peer } = b.info
+      await until('its end is reported', () => a.receiver.endedReports.length > 0)
+      const again = await startMember(harness, { name: 'n2', id: 2, after: b.info })
+      again.transport.setPeers([a.info, again.info])
+      await connect(again, a)
+      await until('it is back', () => a.receiver.endedReports.length > 1)
+      assert.deepEqual(a.receiver.endedReports, [
+        { peer, hasEnded: true },
+        { peer, hasEnded: false },
+      ])
+    },
+  )
+
   scenario('nothing is received after closing', async (harness) => {
     const [a, b] = await pair(harness)
     await connect(a, b)

@@ -1,7 +1,7 @@
 /*
  * Goal: the audit log records users and requests by policy, also when it is rotated under load;
- * write failures are reported to clients and operator by the mode; an invalid policy or path is
- * refused with a one-line error.
+ * write failures are reported to the operator, and in one mode to clients; an invalid policy or
+ * path is refused with a one-line error.
  * Method: a real server process, a real kubectl, real files; /dev/full for a full disk.
  */
 import assert from 'node:assert/strict'

@@ -1,8 +1,8 @@
 /*
  * Goal: a node that has only the line that `orchctl token create` prints finds the cluster, checks
  * that it is the right one, and authenticates, until the token is deleted.
- * Method: three real processes in each domain; a client without credentials reads and verifies
- * cluster-info as the specification describes it, and then uses the token.
+ * Method: three real processes (`long/variants`: in each domain); a client without credentials
+ * reads and verifies cluster-info as the specification describes it, and then uses the token.
  */
 import assert from 'node:assert/strict'
 import { createHash, createHmac, X509Certificate } from 'node:crypto'

@@ -1,7 +1,7 @@
 /*
  * Goal: a cluster renews its certificates without a restart while clients are connected.
- * Method: real processes whose clock `orchctl chaos`'s hook moves a year ahead in steps; a watch
- * stays open, and each step writes through every member with the renewed kubeconfig.
+ * Method: real processes whose clock the hook of `orchctl chaos` moves a year ahead in steps; a
+ * watch stays open, and after each step the test writes through every member with the kubeconfig.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -38,7 +38,7 @@ void test('a chaos run that is killed or interrupted leaves no member stopped an
   }
 })
 
-void test('a member that was added to a cluster for chaos gets slow disks and wrong clocks, too', async (t) => {
+void test('a member that was added to a cluster for chaos has the fault hook', async (t) => {
   const cluster = await OrchctlCluster.up(t, 1, '--chaos')
   const added = cluster.run('cluster', 'add')
   assert.equal(added.code, 0, added.err)

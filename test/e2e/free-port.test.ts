@@ -34,7 +34,7 @@ class Alone {
     createInterface(stderr).on('line', (line) => this.errors.push(line))
   }
 
-  /** The log lines about the address and the kubeconfig. */
+  /** Resolves with the URL and the kubeconfig that the log names. */
   async serves(): Promise<{ readonly url: string; readonly kubeconfig: string }> {
     const reported = (what: string): string | undefined =>
       this.log

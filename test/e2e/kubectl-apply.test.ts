@@ -1,7 +1,7 @@
 /*
  * Goal: the commands of kubectl that apply, edit, replace and scale objects record owners as with
  * upstream, and objects move from client-side to server-side apply.
- * Method: a real kubectl against a real process, in each domain.
+ * Method: a real kubectl against a real process (`long/variants`: in each domain).
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

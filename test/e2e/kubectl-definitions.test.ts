@@ -1,8 +1,8 @@
 /*
  * Goal: a user installs definitions as packages ship them by server-side apply with kubectl, and
  * kubectl creates, shows, selects and scales their objects, and shows why some are refused.
- * Method: a real kubectl against one real process without a disk, in each domain; definitions in
- * the style of these packages (`support/fixtures/definitions`).
+ * Method: a real kubectl against one real process without a disk (`long/variants`: in each domain);
+ * definitions in the style of these packages (`support/fixtures/definitions`).
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

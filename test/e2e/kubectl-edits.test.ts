@@ -1,7 +1,7 @@
 /*
  * Goal: the commands of kubectl that change existing objects work unchanged: edit, replace, label,
  * diff, wait and the like.
- * Method: a real kubectl against a real process, in each domain.
+ * Method: a real kubectl against a real process (`long/variants`: in each domain).
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

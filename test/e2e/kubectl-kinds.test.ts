@@ -1,8 +1,8 @@
 /*
  * Goal: kubectl supports every kind of the server: list, explain, create, get, describe and apply.
- * Method: a real kubectl against one real process without a disk, in each domain; objects with all
- * fields (`support/generators/full-object.ts`). In orch.io the built-in tables of kubectl cover
- * only the kinds that both domains share.
+ * Method: a real kubectl against one real process without a disk (`long/variants`: in each domain);
+ * objects with all fields (`support/generators/full-object.ts`). In orch.io kubectl has its own
+ * descriptions only of the kinds whose group has the same name in both domains.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

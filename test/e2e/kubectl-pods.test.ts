@@ -1,7 +1,8 @@
 /*
- * Goal: what people do with Pods and workloads through kubectl works unchanged, in each domain.
- * Method: a real kubectl against a real process; the test writes the status of Pods in place of a
- * node, and that of Deployments and their history in place of a controller.
+ * Goal: what people do with Pods and workloads through kubectl works unchanged.
+ * Method: a real kubectl against a real process (`long/variants`: in each domain); the test writes
+ * the status of Pods in place of a node, and that of Deployments and their history in place of a
+ * controller.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -106,7 +107,7 @@ for (const domain of someDomains) {
       }
     })
 
-    void test('a Pod bound to a node stays until the node confirms its end', async () => {
+    void test('a deleted Pod that is bound to a node stays until it is deleted with grace period 0', async () => {
       const spec = { nodeName: 'm1', containers: [{ name: 'main', image: 'registry.test/app:1' }] }
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'placed' }, spec }
       await ok(['apply', '-f', '-'], JSON.stringify(pod))

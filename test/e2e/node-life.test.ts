@@ -1,8 +1,8 @@
 /*
  * Goal: a node that has only a token joins, serves, renews its certificate and is restricted to its
- * own objects. Method: three real processes in each domain; a client acts as the node agent: every
- * step uses only what the step before gave it. openssl makes the requests, and the administrator
- * approves that for a serving certificate.
+ * own objects. Method: three real processes (`long/variants`: in each domain); a client acts as the
+ * node agent: every step uses only what the step before gave it. openssl makes the requests, and
+ * the administrator approves the one for a serving certificate.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

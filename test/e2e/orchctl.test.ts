@@ -157,6 +157,7 @@ void test('a member that cannot start is named with the end of its log, and noth
       failed.err,
       /n1 ended; the end of .*server\.log:\n {2}orch-apiserver: unknown flag secure-prt.*did you mean secure-port/,
     )
+    assert.match(orchctl('cluster', 'down').out, /nothing was running/)
   } finally {
     orchctl('cluster', 'down', '--force')
     rmSync(directory, { recursive: true, force: true, maxRetries: 10 })

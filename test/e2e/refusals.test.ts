@@ -169,7 +169,7 @@ void test('a member whose peer port is occupied names the port and the remedy', 
   assert.match(lines[0] ?? '', /--peer-address .*; orchctl member move n1 --peer-address … sets another one/)
 })
 
-void test('a single member creates its own keys, readable by their owner alone, and requires authentication', async (t) => {
+void test('a single member creates its own keys and a kubeconfig, readable by their owner alone', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 1 })
   t.after(() => cluster.remove())
   const member = cluster.members[0] ?? assert.fail('one member')

@@ -1,7 +1,7 @@
 /**
- * Goal: server-side apply works for every kind: it creates what a POST creates, writes nothing the
- * second time, and its fields can be shared.
- * Method: for every kind of the server, in both domains, an object with every member set
+ * Goal: server-side apply works for every stored kind that clients create and patch: it creates
+ * what a POST creates, writes nothing the second time, and its fields can be shared.
+ * Method: for each of these kinds, in both domains, an object with every member set
  * (`support/generators/full-object.ts`) is applied over HTTP and compared with the same object of a
  * POST.
  */
@@ -22,7 +22,7 @@ import type { Reply } from '../support/fixtures/spec-server.ts'
 const seed = Number(process.env['SEED'] ?? 1)
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`spec 4.10: every kind of ${domain} can be applied`, async (t) => {
+  void test(`spec 4.10: every kind of ${domain} that is stored, created and patched can be applied`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)
     const maker = new FullObjects(names, seed)

@@ -3,7 +3,7 @@
  * Method: full objects of every kind (`support/generators/full-object.ts`) with one fault
  * each, derived from the declaration: members that are missing, unknown or of another type, strings
  * outside their list or rule, numbers outside their range, unions of no member and of two. Each is
- * sent as a dry run to the shipped server.
+ * sent as a dry run to the shipped server. Changes of immutable fields are sent as updates.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

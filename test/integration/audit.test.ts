@@ -142,7 +142,7 @@ void describe('an event', () => {
     assert.equal(missing.annotations?.['authorization.orch.io/decision'], 'allow')
   })
 
-  void test('a request that fails authentication has a ResponseComplete event only', async (t) => {
+  void test('a request that fails authentication has a ResponseStarted event only', async (t) => {
     const { requested } = await start(t, { rules: [{ level: 'Metadata' }] })
     const headers = { authorization: 'Bearer stolen-token' }
     const event = only(await requested(1, 'GET', '/api/v1/nodes', { headers }))

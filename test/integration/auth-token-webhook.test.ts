@@ -101,7 +101,7 @@ void test('spec 5.2: a token review passes its audiences on, and returns those t
   assert.notEqual((await review(['a']))['authenticated'], true)
 })
 
-void test('spec 5.2: an answer in another form than the request authenticates no user, with a general message', async (t) => {
+void test('spec 5.2: an answer that is not authenticated, or in another form than the request, authenticates no user, with a general message', async (t) => {
   let status: object = kate
   let change: object = {}
   const { api } = await open(t, (call) => answered(call, status, change))
@@ -130,6 +130,9 @@ void test('spec 5.2: an answer in another form than the request authenticates no
     ;[status, change] = row
     assert.equal(await name(), '401', JSON.stringify(row))
   }
+  ;[status, change] = [{ authenticated: false }, {}]
+  const { text } = await api.ask('/nowhere', { headers: { authorization: 'Bearer unknown' } })
+  assert.match(text, /"message":"Unauthorized"/)
   ;[status, change] = [{ ...kate, audiences: ['https://other', AUDIENCE] }, {}]
   assert.equal(await name(), 'kate')
 })

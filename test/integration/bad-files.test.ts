@@ -123,7 +123,7 @@ function membersOf(...names: readonly string[]): string {
   return `initial-members:\n${lines.join('\n')}\n`
 }
 
-void test('a data directory is created and then damaged', async () => {
+void test('a member with intact files starts, and its files are copied for the other tests', async () => {
   const parts = { clock: new RealClock(), random: new RealRandom() }
   const members = ['n1', 'n2'].map((name) => ({
     name,

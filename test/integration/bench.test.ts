@@ -202,7 +202,7 @@ void test('an interrupted run reports its results and leaves no objects', async 
   assert.deepEqual(await leftOf(endpoint), [])
 })
 
-void test('impossible option combinations fail with a one-line error', async (t) => {
+void test('impossible options, unreadable files and unreachable servers fail, and the last line of the error names the cause', async (t) => {
   const directory = scratch(t)
   const [none, port] = [join(directory, 'none'), (await freePorts(1))[0]]
   writeFileSync(none, '{}')

@@ -214,7 +214,7 @@ void test('a limited number of requests waits at once, and further ones get 429'
   assert.equal((await get(OBJECTS)).statusCode, 404)
 })
 
-void test('a quarantined state serves no request', async (t) => {
+void test('a request for an unknown kind is 503 while the state is quarantined', async (t) => {
   const { get } = await start(t, {
     answer: (confirm) => setImmediate(confirm),
     takeIn: () => Promise.reject(new StoreError('quarantined', 'this state is not trusted')),

@@ -3,7 +3,8 @@
  * informers is allowed and answered: health, the configuration of delegated authentication, leader
  * election, reviews, events, the accounts of controllers and the writes of the scheduler.
  * Method: the whole server over HTTPS, with both components as users and as service accounts with
- * the default roles. Built-in kinds are sent and read in protobuf.
+ * the default roles. Leases, reviews, events and accounts are sent and read in protobuf, the rest
+ * in JSON.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

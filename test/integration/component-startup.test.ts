@@ -1,7 +1,7 @@
 /*
- * Goal: the controller manager and the scheduler of Kubernetes 1.24 can start with this server:
- * every call that they make before they do their first work is allowed and answered, whether they
- * are users or service accounts with the default roles.
+ * Goal: the controller manager and the scheduler of Kubernetes 1.24 can start with this server: the
+ * discovery, the lists and the watches with which they start are allowed and answered, whether they
+ * are users or service accounts with the default roles. `component-calls` tests their other calls.
  * Method: the whole server over HTTPS. Each component makes all its calls on one HTTP/2 connection,
  * as client-go does, and all its watches stay open at the same time. Then an object of every kind
  * is created, and each watch has to report it in the encoding that the component asked for.
@@ -158,7 +158,10 @@ async function createAll(api: AccessServer): Promise<ReadonlyMap<string, string>
   return created
 }
 
-/** Checks that all watches are open and that each one reports the new object of its kind. */
+/**
+ * Checks that all watches are open and that each one reports the new object of its kind, except for
+ * those of Members and of token Secrets, of which no object is created.
+ */
 async function checkReported(
   followed: readonly Followed[],
   lists: readonly FollowedList[],

@@ -151,7 +151,7 @@ void test('a limited number of responses is compressed at once; others are sent 
   assert.equal((await ask(list, 'gzip')).headers['content-encoding'], 'gzip')
 })
 
-void test('clients that disconnect or stall free their slot and stop the production of pieces', async (t) => {
+void test('a client that stalls pauses the production of pieces, and one that disconnects ends it and frees its slot', async (t) => {
   const { fake, list } = await serving(t, 300)
   let [pulled, ended] = [0, 0]
   const [piece] = listOf(64).slice(1)

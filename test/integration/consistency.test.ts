@@ -41,7 +41,7 @@ void test('spec 4.8.3: a header chooses the mode of a read, and every response n
   assert.match(head.headers.get(header) ?? '', /^linearizable; /)
 })
 
-void test('a failed read (too old, too new, in the future) names no state', async (t) => {
+void test('a read of a compacted, a future or an invalid revision names no state', async (t) => {
   const server = await SpecServer.start(t)
   for (const name of ['one', 'two']) await server.ask('POST', maps, { body: objectOf('ConfigMap', name) })
   const { metadata } = (await server.ask('GET', `${maps}?limit=1`)).doc

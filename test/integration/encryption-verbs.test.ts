@@ -65,7 +65,7 @@ void test('patches, preconditions and dry runs see the plain object', async (t) 
   assert.deepEqual([applied.status, textOf(applied)], [200, 'applied'])
 })
 
-void test('lists by label, pages, tables, the past and watches show encrypted objects as they are', async (t) => {
+void test('lists by label, pages, tables, exact lists and watches return encrypted objects decrypted', async (t) => {
   const { api } = await encryptedServer(t, keysWith(one))
   const first = await createSecret(api, 'a', 'first')
   for (const name of ['b', 'c']) await createSecret(api, name, `text of ${name}`)
@@ -111,7 +111,7 @@ void test('lists by label, pages, tables, the past and watches show encrypted ob
   )
 })
 
-void test('a list with one object whose key is missing is an error, wherever it is, in every representation', async (t) => {
+void test('a list that reaches an object whose key is missing is an error, in every representation', async (t) => {
   const { api, use } = await encryptedServer(t, keysWith(one))
   for (let at = 10; at < 40; at++) await createSecret(api, `s-${at}`, 'x'.repeat(150_000))
   use(keysWith(two, one))

@@ -78,7 +78,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-/** Watches of both groups return the same events, each in its own form. */
+/** Checks that watches of both groups return the same events, each in its own form. */
 async function checkSameEvents(
   [core, grouped]: readonly [KindClient, KindClient],
   query: string,

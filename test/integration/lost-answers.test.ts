@@ -214,7 +214,7 @@ void test('replace: a process that joins by an earlier token is recognized as th
   assert.equal(members.named('n3'), null)
 })
 
-void test('replace: a rerun after a failure completes the missing context', async (t) => {
+void test('replace: a rerun after the replacement removes the context of the replaced member', async (t) => {
   const there = await place(t)
   const { members, kubeconfig, folder } = there
   const pki = ['--pki', join(folder, 'pki')]

@@ -20,7 +20,7 @@ import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
 
-void test('add prints a token and a command with which the server would start, and makes the keys it names', async (t) => {
+void test('add writes a token to a file, prints a command with which the server would start, and makes the keys it names', async (t) => {
   const { kubeconfig, folder, service } = await place(t)
   const pki = join(folder, 'pki')
   const ran = await orchctl('member', 'add', 'n7', ...addresses, '--pki', pki, '--kubeconfig', kubeconfig)

@@ -223,7 +223,7 @@ void test('each side ends the other one, and the last bytes arrive', async (t) =
   await until(() => agent.closed === 3 && byClient.isClosed())
 })
 
-void test('a side that does not read pauses the other one', async (t) => {
+void test('a node agent that does not read pauses the client', async (t) => {
   const { api, agent } = await startAgentCluster(t)
   let got = 0
   const sockets: Duplex[] = []
@@ -235,7 +235,7 @@ void test('a side that does not read pauses the other one', async (t) => {
   const stream = await open(api, EXEC)
   const piece = Buffer.alloc(64 * 1024, 'x')
   let sent = 0
-  // Both directions have buffers in the system, and none that grow.
+  // The buffers between the client and the agent are bounded.
   while (sent < 512 * 1024 * 1024 && stream.socket.write(piece)) sent += piece.byteLength
   for (let turn = 0; turn < 50 && sent < 512 * 1024 * 1024; turn++) {
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -265,7 +265,7 @@ void test('a shutdown and the end of the permission end the stream', async (t) =
   await until(() => drained.isClosed() && agent.closed === 2)
 })
 
-void test('a stream is audited from its 101 to its end, and admitted as CONNECT', async (t) => {
+void test('a stream is audited when it is requested, at its 101 and at its end', async (t) => {
   const kit = await memoryTrail({ rules: [{ level: 'Metadata' }], domain: 'k8s.io' })
   t.after(() => kit.close())
   const { api, agent } = await startAgentCluster(t, { dependencies: { audit: kit.trail } })

@@ -264,7 +264,7 @@ void test('a node is reached at its agent with the certificate of this server, e
   assert.equal((await api.ask('GET', `/api/v1/nodes/m1:${target.port}/proxy/x`)).text, 'from the target')
 })
 
-void test('names that are not valid targets, methods that are not passed on and missing permissions are refused', async (t) => {
+void test('names that are not valid targets and callers without the permission are refused', async (t) => {
   const { api, target } = await start(t)
   const rows: readonly (readonly [path: string, message: string])[] = [
     [`${PODS}/ftp:a:80/proxy/`, 'invalid pod request "ftp:a:80"'],
@@ -284,7 +284,7 @@ void test('names that are not valid targets, methods that are not passed on and 
   assert.equal(target.seen.length, 0)
 })
 
-void test('loopback, link-local and other special addresses are refused to all three proxies', async (t) => {
+void test('loopback and link-local addresses are refused to the proxies of Pods, loopback addresses to those of nodes', async (t) => {
   const { api, agent, proxy, target } = await start(t, null)
   const refused = await api.ask('GET', `${proxy}/x`)
   assert.deepEqual([refused.status, refused.doc.message], [400, 'address not allowed'])
@@ -326,7 +326,7 @@ void test('a target that fails is an error, and one that stops in the middle sho
   assert.equal(large.status, 413)
 })
 
-void test('responses that HTTP/2 does not have do not reach the client as they are', async (t) => {
+void test('status codes above 599 are refused, and bodies that a status code forbids are dropped', async (t) => {
   const { api, target, proxy } = await start(t)
   for (const status of [600, 999]) {
     target.onRequest = (request) => void request.socket.end(`HTTP/1.1 ${status} X\r\n\r\n`)

@@ -1,8 +1,8 @@
 /*
  * Goal: the best survivor of a lost majority is found, possible losses are reported, nothing
  * changes before the operator confirms, and a crash in the middle costs only a retry.
- * Method: the shipped command in this process on real directories of two members of five, whose
- * logs are written by hand.
+ * Method: the shipped command in this process on real directories of members of a cluster of five,
+ * whose logs are written by hand.
  */
 import assert from 'node:assert/strict'
 import {

@@ -168,7 +168,7 @@ void test('disabled resources are 404 and absent from discovery', async (t) => {
   assert.equal((await get('/api/v1/namespaces/a/configmaps')).statusCode, 200)
 })
 
-void test('spec 6.2, 9.6: calls of a deprecated version are warned about and counted', async (t) => {
+void test('spec 6.2, 9.6: calls of a deprecated version are warned about and set a metric', async (t) => {
   const fake = new FakeRegistry()
   const kinds = fake.registry.catalog.all().map((kind) =>
     kind.plural === 'widgets'
@@ -225,7 +225,7 @@ void test('metrics count responses by verb, resource and code', async (t) => {
   assert.ok(!body.includes('made-up'))
 })
 
-void test('the cluster status names the members; leadership moves on request', async (t) => {
+void test('the cluster status describes this member and lists all members; leadership moves on request', async (t) => {
   const { server, consensus, json } = await start(t)
   const status = (await json('/cluster/v1/status')) as Record<string, unknown>
   assert.deepEqual(

@@ -145,7 +145,7 @@ void test('the body of any method counts against the byte budget and takes no sl
   while ((await metric(url, 'orch_request_body_memory_bytes')) !== 0) await new Promise(setImmediate)
 })
 
-void test('a client that disconnects before authentication takes no slot and has no effect', async (t) => {
+void test('a request whose client disconnects before authentication reaches no verb', async (t) => {
   const waiting: (() => void)[] = []
   const unknown: Call[] = []
   const later: AuthenticationMethod = {

@@ -201,6 +201,11 @@ void test('an escaped slash separates parts, for authorization and dispatch alik
   const { fake, ask } = await start(t)
   await ask('GET', '/api/v1/namespaces/ns%2Fconfigmaps/a')
   assert.deepEqual(fake.calls[0]?.request.target, { namespace: 'ns', name: 'a', subresource: null })
+  const refused = await ask('GET', '/api/v1/namespaces/ns%2Fconfigmaps/a', { headers: NOBODY })
+  assert.match(
+    String(statusOf(refused)['message']),
+    /cannot get resource "configmaps" in API group "" in the namespace "ns"$/,
+  )
 })
 
 void test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served', async (t) => {

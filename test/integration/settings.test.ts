@@ -57,7 +57,7 @@ void test('a change under a version that is not the current one is 409 and chang
   assert.equal(settingsOf(await change(3, { version: first.version })).settings['historyEventsMin'], 3)
 })
 
-void test('concurrent changes of different settings both succeed; of two with one resourceVersion one does', async (t) => {
+void test('concurrent changes of different settings all succeed; of two with one version one does', async (t) => {
   const server = await SpecServer.start(t)
   const { version } = settingsOf(await server.ask('GET', path))
   const post = (body: object): Promise<Reply> => server.ask('POST', path, { body })

@@ -93,7 +93,7 @@ void test('at rest all members save the same state', async () => {
   assert.fail([...digests].join('\n'))
 })
 
-void test('a passphrase or a key encrypts the snapshot, and an unencrypted one gets a warning', async () => {
+void test('a passphrase encrypts the snapshot, and an unencrypted one gets a warning', async () => {
   const words = join(scratch, 'passphrase')
   writeFileSync(words, 'correct horse\n')
   const file = join(scratch, 'secret.snap')

@@ -32,7 +32,7 @@ function gone(reply: Reply): boolean {
   return reply.status === 404 && reply.doc.reason === 'NotFound'
 }
 
-void test('spec 3.1: finalizers, of which each may be removed by its owner in any order, keep a deleted object', async (t) => {
+void test('spec 3.1: finalizers keep a deleted object until all are removed, in any order', async (t) => {
   const finalizers = ['x.io/a', 'x.io/b', 'x.io/c']
   const api = await withObject(t, { finalizers })
   const marked = await api.ask('DELETE', `${CM}/a`)
@@ -105,7 +105,7 @@ void test('spec 3.1: preconditions that do not hold are 409, and the object stay
   assert.equal(held.status, 200)
 })
 
-void test('spec 3.1: options that cannot be meant are refused, and the object stays', async (t) => {
+void test('spec 3.1: invalid delete options are refused, and the object stays', async (t) => {
   const api = await withObject(t)
   const { doc } = await api.ask('GET', `${CM}/a`)
   const policy = (given: string): RegExp =>
@@ -151,7 +151,7 @@ void test('spec 3.1: options that cannot be meant are refused, and the object st
   assert.deepEqual((await api.ask('GET', `${CM}/a`)).doc, doc)
 })
 
-void test('spec 3.1: owner references that cannot be followed are refused by create, update and patch', async (t) => {
+void test('spec 3.1: invalid owner references are refused by create, update and patch', async (t) => {
   const api = await withObject(t)
   const right = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }
   const field = 'metadata.ownerReferences'

@@ -27,7 +27,7 @@ function nodeText(name: string, size: string): string {
   return `{"apiVersion":"v1","kind":"Node","metadata":{"name":"${name}"},"status":${status}}`
 }
 
-void test('spec 2.5: an int64 is kept exactly through every form, verb and view', async (t) => {
+void test('spec 2.5: an int64 is kept exactly by create, get, list and patch, in every encoding and in tables', async (t) => {
   const api = await SpecServer.start(t)
   const bodies = {
     'application/json': nodeText('json', SIZE),
@@ -96,7 +96,7 @@ void test('spec 4.4: a number beyond int64 is refused with its field and all its
   )
 })
 
-void test('spec 9.4: a lone surrogate becomes U+FFFD in JSON with every verb, and is refused in YAML', async (t) => {
+void test('spec 9.4: a lone surrogate becomes U+FFFD in a JSON create or patch, and is refused in YAML', async (t) => {
   const api = await SpecServer.start(t)
   const path = '/api/v1/namespaces/default/configmaps'
   const body = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"\\ud800"}}'

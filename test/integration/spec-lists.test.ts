@@ -1,7 +1,7 @@
 /**
- * Goal: versions, pages and watches of every kind, by the specification's parts 4.8, 6.1 and 7.
- * Method: each cell of its table over HTTP, on the shipped verbs and machine. `long/version-table`
- * asks members of a cluster.
+ * Goal: versions, pages and watches, by the specification's parts 4.8, 6.1 and 7.
+ * Method: each cell of its table over HTTP, on the shipped verbs and machine, for ConfigMaps,
+ * Secrets and Namespaces. `long/version-table` asks members of a cluster.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

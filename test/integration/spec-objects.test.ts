@@ -1,7 +1,6 @@
 /**
- * Goal: what every object of every kind has, by the numbers of the specification's parts 1, 2 and
- * 9.
- * Method: each kind over HTTP, on the shipped verbs and machine.
+ * Goal: what every object has, by the numbers of the specification's parts 1, 2 and 9.
+ * Method: ConfigMaps, Secrets and Namespaces over HTTP, on the shipped verbs and machine.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +11,7 @@ const CM = '/api/v1/namespaces/default/configmaps'
 const SECRETS = '/api/v1/namespaces/default/secrets'
 
 for (const { kind, collection, change } of KINDS) {
-  void test(`spec 1.5: a name of a ${kind} is taken once, and reused after deletion`, async (t) => {
+  void test(`spec 1.5: a name of a ${kind} is taken once, and a namespaced one is reused after deletion`, async (t) => {
     const api = await SpecServer.start(t)
     const body = objectOf(kind, 'a')
     const first = await api.ask('POST', collection, { body })

@@ -1,7 +1,7 @@
 /**
  * Goal: a client that requests a table gets rows of cells, on get, list and watch, under the name
  * of either domain.
- * Method: requests to every kind over HTTP on the shipped verbs and machine.
+ * Method: requests over HTTP on the shipped verbs and machine.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -80,7 +80,7 @@ void test('spec 4.7: includeObject decides how much of its object a row carries'
   }
 })
 
-void test('spec 4.7, 4.8: pages of a table follow each other, and many rows come in pieces', async (t) => {
+void test('spec 4.7, 4.8: pages of a table follow each other, and a table without a limit has all rows', async (t) => {
   const api = await SpecServer.start(t)
   const names = Array.from({ length: 40 }, (_, at) => `m${String(at).padStart(2, '0')}`)
   const data = { text: 'x'.repeat(20_000) }

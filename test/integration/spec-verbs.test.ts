@@ -1,6 +1,7 @@
 /**
  * Goal: the verbs, their parameters and answers, by the numbers of the specification's part 4.
- * Method: tables of requests to every kind, over HTTP on the shipped verbs and machine.
+ * Method: tables of requests for ConfigMaps, Secrets and Namespaces, over HTTP on the shipped verbs
+ * and machine.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

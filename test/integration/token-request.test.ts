@@ -167,7 +167,7 @@ void test('the lifetime of a token has limits; a longer one than this server all
   assert.equal((await kit.request({ expirationSeconds: 600 })).headers.get('warning'), null)
 })
 
-void test('the token that a Pod gets by default is valid longer than its status states, where that is on', async (t) => {
+void test('the token that a Pod gets by default is valid longer than its status states', async (t) => {
   const kit = await Kit.open(t)
   await kit.makePod('p')
   const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: 'p' }

@@ -1,6 +1,7 @@
 /*
  * Goal: many dependents are deleted or orphaned completely, also when the leader is killed
- * half-way. Method: three real processes; a watch on a follower counts.
+ * half-way.
+ * Method: three real processes; a watch on a follower counts.
  */
 import { test } from 'node:test'
 import { dependentsRun } from '../support/runs/dependents-run.ts'

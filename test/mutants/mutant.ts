@@ -1,6 +1,6 @@
 /*
- * A mutant is one deliberate mistake in one shipped file: a text that occurs there exactly once,
- * and its replacement. The shipped code contains nothing for it.
+ * A mutant is one deliberate mistake in one shipped file: one text or several that occur there
+ * exactly once, with their replacements. The shipped code contains nothing for it.
  */
 
 /** Replaces the only occurrence of `find`. */

@@ -16,7 +16,7 @@ export type FileOptions = {
    * Time limit of all files together. They are ended then, with all processes that they started.
    */
   readonly seconds: number
-  /** Time in ms that processes which they started may still need to end after the files. */
+  /** Ms for which processes that the files started may still run when the files have ended. */
   readonly graceMs?: number
   /** The files, and the processes that they start, yield the processors to all other processes. */
   readonly yields?: boolean

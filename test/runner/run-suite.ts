@@ -13,8 +13,8 @@ const slowestPrinted = 12
 export type SuiteRun = { readonly suite: Suite; readonly files: readonly string[] }
 
 /**
- * Returns the order of runs: those of one step run at the same time. With a suite that yields run
- * the files that the suites after it run alone.
+ * Returns the order of runs: those of one step run at the same time. A suite that yields runs at
+ * the same time as the files that a suite after it runs alone.
  *
  * @param folder the base of printed paths
  */

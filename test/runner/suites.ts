@@ -19,8 +19,8 @@ export type Suite = {
    */
   readonly alone?: readonly string[]
   /**
-   * Its files only compute, on virtual time: they run while those run that other suites run alone,
-   * and yield the processors to them.
+   * Its files only compute, on virtual time. They run at the lowest priority, at the same time as
+   * the files that another suite runs alone.
    */
   readonly yields?: boolean
   /** The longest of the others, which start first, so that none of them runs alone at the end. */

@@ -12,7 +12,7 @@ Whole clusters from seeds.
 
 Faults of one seed can be left out, as a shrunk failure prints them:
   --actions 0,3       only these positions of its plan; none: no action at all
-  --quiet loss,drift  without ${noises.join(', ')}
+  --quiet loss,drift  without these random faults, of ${noises.join(', ')}
   --faults-ms 4000    virtual ms until the faults end
 
 Exits with 1 when a seed fails, and prints the command that repeats it; with 2 for invalid arguments.

@@ -20,7 +20,7 @@ const metFaults = [
     'log-damaged-in-use',
     'log-damage-harmless',
   ] as const),
-  ...(['peer-rejected', 'other-cluster', 'peer-violation'] as const),
+  ...(['peer-rejected', 'other-cluster', 'peer-violation', 'ended'] as const),
   ...(['database-quarantined', 'database-healed'] as const),
   ...(['lost-batch', 'channel-stall', 'clock-drift'] as const),
 ] as const

@@ -47,8 +47,9 @@ export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRando
 }
 
 /**
- * Flips a bit in the written part of a running member's log. @returns a description; null when
- * nothing was damaged
+ * Flips a bit in the written part of a running member's log.
+ *
+ * @returns a description; null when nothing was damaged
  */
 export function damageRunningLog(disk: SimulatedDisk, random: SeededRandom): string | null {
   const names = disk.list().filter((name) => name.endsWith('.log') && disk.settled(name))

@@ -15,11 +15,12 @@ import { areApart } from '../../raft/transport/handshake.ts'
 import { PeerList } from '../../raft/transport/peer-list.ts'
 import { Link } from './link.ts'
 import type { Condition, LinkFault, NetworkOptions } from './link.ts'
+import { Redials } from './redials.ts'
 import { SnapshotStreams } from './snapshot-streams.ts'
 import type { StreamFault } from './snapshot-streams.ts'
 import type { Owner, World } from './world.ts'
 
-export type NetworkFault = LinkFault | StreamFault | 'peer-rejected' | 'other-cluster'
+export type NetworkFault = LinkFault | StreamFault | 'peer-rejected' | 'other-cluster' | 'ended'
 
 export type NetworkDependencies = {
   readonly world: World
@@ -40,12 +41,18 @@ export class Network {
   readonly #ports = new Map<NodeId, SimTransport>()
   readonly #links = new Map<string, Link>()
   readonly #streams: SnapshotStreams
+  readonly #redials: Redials
   readonly #namedCluster = new Set<NodeId>()
   /** Off at the end of a run, when healthy members have to converge. */
   faulty = true
 
   constructor(dependencies: NetworkDependencies) {
     this.#dependencies = dependencies
+    this.#redials = new Redials({
+      ...dependencies,
+      port: (id) => this.#ports.get(id),
+      isOpen: (from, to) => this.connected(from, to),
+    })
     this.#streams = new SnapshotStreams({
       world: dependencies.world,
       options: dependencies.options,
@@ -85,12 +92,14 @@ export class Network {
   detach(id: NodeId, port: SimTransport): void {
     if (this.#ports.get(id) !== port) return
     this.#ports.delete(id)
+    for (const other of this.#ports.values()) if (other.peers.has(id)) this.#redials.ended(other, id)
     this.#streams.break((stream) => stream.from === id || stream.to === id)
   }
 
   /** @returns a function that ends it */
   impose(from: NodeId, to: NodeId, condition: Condition): () => void {
     const end = this.#link(from, to).impose(condition)
+    if (condition.kind === 'cut') this.#redials.reset(from, to)
     if (condition.kind === 'cut') this.#streams.break((stream) => stream.from === from && stream.to === to)
     return end
   }
@@ -150,6 +159,7 @@ export class Network {
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, handshakes } = to
     if (receiver === null) return
+    this.#redials.connected(from, to)
     if (!this.#admits(from, to)) {
       this.#reportUnreachable(from.id, to.id)
       return
@@ -163,6 +173,7 @@ export class Network {
     const isOpen = this.connected(from.id, to.id) && this.connected(to.id, from.id)
     const { receiver } = to
     if (!isOpen || this.#ports.get(to.id) !== to || receiver === null || from.receiver === null) return
+    this.#redials.connected(from, to)
     if (this.#admits(from, to) && !to.handshakes.has(from)) this.#handshake(from, to, receiver)
   }
 
@@ -285,6 +296,8 @@ export class SimTransport implements Transport {
   readonly #self: SimIdentity
   readonly owner: Owner
   readonly handshakes = new Map<SimTransport, Handshake>()
+  /** The peers that were reported as ended. */
+  readonly endedPeers = new Set<NodeId>()
   readonly #peers: PeerList
   receiver: TransportReceiver | null = null
 

@@ -11,7 +11,9 @@ type RepairSource = RunningMember & { readonly isRight: boolean; readonly isSusp
 const decisionMs = 5_000
 
 /**
- * Repairs a member as `orchctl member repair --from` does. @throws MembersError, ConsensusError
+ * Repairs a member as `orchctl member repair --from` does.
+ *
+ * @throws MembersError, ConsensusError
  */
 export async function repairFrom(member: RunningMember, from: RunningMember): Promise<void> {
   await decide(from, (name) => ({ kind: 'trust', name, id: nodeId(from.id) }))

@@ -115,8 +115,9 @@ export class Oracle extends ConsensusWatcher {
   }
 
   /**
-   * Performs one write and one most recent read through a member. @returns whether both were
-   * answered, each in `timeoutMs`
+   * Performs one write and one most recent read through a member.
+   *
+   * @returns whether both were answered, each in `timeoutMs`
    */
   proves(member: Member, timeoutMs: number): Promise<boolean> {
     return this.#clientPool.proves(member.id, timeoutMs)

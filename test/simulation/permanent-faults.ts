@@ -22,7 +22,11 @@ const slowMs = 40
 /** Longer than an election: on a link that recovers sooner a leader may stay. */
 const flapMs = 900
 
-/** Applies a fault for the rest of the run. @param members all members, present and former */
+/**
+ * Applies a fault for the rest of the run.
+ *
+ * @param among `members` are all members, present and former
+ */
 export function applyPermanentFault(
   member: Member,
   permanentFault: PermanentFault,

@@ -213,7 +213,7 @@ function drawLimits(random: SeededRandom, profile: FaultProfile): NodeLimits {
     // A log that is compacted at once needs a snapshot after every absence.
     retentionEntries: profile === 'steps' ? random.pick([0, 0, 5, 5_000]) : random.pick([0, 0, 5, 50, 5_000]),
     resendMs: random.pick([50, 500]),
-    // Longer than a round trip on a slow link: otherwise every round would time out.
+    // Longer than a usual round trip: otherwise every round would time out at first.
     readRetryMs: random.pick([100, 250]),
   }
 }

@@ -24,7 +24,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'raft/driver': ['base', 'raft/core', 'raft/ports', 'raft/protocol', 'raft/log', 'raft/transport'],
   // Runs on the api thread.
   'raft/node': ['base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/protocol', 'raft/transport'],
-  // Starts the threads, or all on one.
+  // Starts the threads, or runs all actors on one thread.
   'raft/threads': [
     'base',
     'raft/core',
@@ -138,7 +138,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/backends',
     'src/metrics',
   ],
-  // Builds a member from all of these; nothing but the entry points imports it.
+  // Builds a member from all of these. Only the entry points and `fixtures` import it.
   'src/app': [
     'base',
     'raft/index',
@@ -309,7 +309,7 @@ function moduleOf(path: string): string {
   return path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
 }
 
-/** The file without its comments, so that words in prose are free. */
+/** Returns a source without its comments, to which most bans do not apply. */
 function codeOf(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
@@ -380,7 +380,7 @@ void test('no file uses a banned word', () => {
   assert.deepEqual(wrong, [])
 })
 
-void test('no source file is longer than 400 lines', () => {
+void test('no source file of the product is longer than 400 lines', () => {
   const wrong: string[] = []
   for (const path of productFolders.flatMap(sourcesUnder)) {
     const lines = readFileSync(join(root, path), 'utf8').split('\n').length - 1

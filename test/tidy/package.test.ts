@@ -81,7 +81,7 @@ void test('users install exactly the packages that the bundle leaves out and loa
   )
 })
 
-void test('the bundle holds the license of every package in it', () => {
+void test('the bundle holds the license of every package that the sources import into it', () => {
   const licenses = readFileSync(join(root, 'dist/bundle/THIRD-PARTY-LICENSES.txt'), 'utf8')
   const named = [...licenses.matchAll(/^== (\S+) \S+ \(.+\)\n\n\S/gm)].map(([, name = '']) => name)
   const imported = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -100,7 +100,8 @@ void test('the bundle holds the license of every package in it', () => {
 })
 
 void test('a version that is overridden for users is a direct dependency, as overrides do not reach them', () => {
-  // msgpackr asks for ^3.0.4; some platforms' packages of later versions were never published.
+  // msgpackr depends on ^3.0.4. For some platforms, packages of later versions were never
+  // published.
   assert.deepEqual(manifest.optionalDependencies, { 'msgpackr-extract': '3.0.4' })
   const overridden = Object.keys(manifest.overrides)
   // For light-my-request: version 2 does not run on the oldest supported Node.js.

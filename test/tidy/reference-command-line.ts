@@ -48,7 +48,7 @@ ${featureGateLines().flatMap(wrapped).join('\n')}
 | --- | --- |
 | 0 | stopped as requested |
 | 1 | could not start or go on, or a second signal forced the stop |
-| 2 | a flag or the configuration file is wrong |
+| 2 | a flag or a configuration file is wrong, or the join request was rejected |
 | 3 | removed from its cluster; starting it again does not help |
 | 70 | a broken invariant, which is a bug |
 `

@@ -28,7 +28,7 @@ type Kind = keyof typeof weights
 
 const kinds = Object.keys(weights) as Kind[]
 
-/** Which of the read modes that only some servers have this server offers. */
+/** The read modes beyond those of Kubernetes that the server supports. */
 export type Offers = {
   /** The modes `bounded` and `log`. */
   readonly modes: boolean

@@ -3,7 +3,7 @@ import type { Check, CheckedPod, Violation } from './check.ts'
 import type { Policy } from './policy.ts'
 import * as restricted from './restricted.ts'
 
-/** A check that applies from one minor release of version 1 until before another one. */
+/** A check that applies to the minor releases of version 1 from `from` on and before `until`. */
 type VersionedCheck = { readonly check: Check; readonly from: number; readonly until?: number }
 
 const always = (check: Check): VersionedCheck => ({ check, from: 0 })

@@ -20,7 +20,7 @@ export class PathBudget {
   }
 }
 
-/** A comparison found more paths than one object may have owners for. */
+/** There are more paths than the budget allows. */
 export class TooManyPathsError extends Error {
   constructor() {
     super('a comparison found too many paths')

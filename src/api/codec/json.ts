@@ -110,8 +110,8 @@ export function nameOfType(value: unknown): string {
  * Rejects a value that no request body could contain but a patch can build: nested too deep, with
  * too many values, or larger than any object.
  *
- * @param current the object before the patch; defaults may have given it more values than a body
- * may have, and it can still be changed
+ * @param current the object before the patch. Defaults may have given it more values than a body
+ * may have; a patch can still change such an object
  * @throws ApiError BadRequest: too deep; RequestEntityTooLarge
  */
 export function checkBuilt(value: Json, current: Json = null): void {

@@ -53,8 +53,8 @@ function makePlan(schema: ObjectSchema): MessagePlan {
 
 /**
  * Returns whether a zero read from a message is kept. Messages contain the zero of unset members. A
- * zero counts as set if zero and absent differ. Otherwise it does not count if the member has a
- * default, and counts if JSON always has the member, or requires the number, boolean or struct.
+ * zero is kept if zero and absent differ. Otherwise it is dropped if the member has a default. It
+ * is kept if JSON always has the member, or if the member is a required number, boolean or struct.
  */
 function doesKeepZero(schema: Schema, required: boolean): boolean {
   if (schema.zeroMatters === true) return true

@@ -4,10 +4,11 @@ import { JSON_DEPTH_MAX, tooDeep } from './json.ts'
 
 /**
  * The limit on the estimated cost of parsing a YAML body: one for each character, eight more for
- * each line of a text, 32 more for each token. That is proportional to the time the library takes:
- * a tenth of a microsecond, half of one, and two to three. A megabyte of text in one value is
- * accepted, and so is a list of a thousand small objects, while no body blocks the thread for more
- * than 250 ms. JSON has only the general body limits, even with a YAML media type.
+ * each line of a text, 32 more for each token. That is roughly proportional to the time that the
+ * library takes: 0.1 µs for a character, 0.5 µs for a line, and 2 to 3 µs for a token. A megabyte
+ * of text in one value is accepted, and so is a list of a thousand small objects, while no body
+ * blocks the thread for more than 250 ms. JSON has only the general body limits, even with a YAML
+ * media type.
  */
 export const YAML_COST_MAX = 2 * 1024 * 1024
 const TOKEN_COST = 32
@@ -19,7 +20,7 @@ export const YAML_ANCHORS_MAX = 250
 /**
  * Checks the tokens, before the text is parsed.
  *
- * @throws ApiError RequestEntityTooLarge
+ * @throws ApiError RequestEntityTooLarge; BadRequest: too deep
  */
 export function checkYamlCost(text: string): void {
   let cost = text.length
@@ -43,8 +44,8 @@ export function checkYamlCost(text: string): void {
 }
 
 /**
- * The digits of longer integers take more than linear time. No number that a double can hold needs
- * as many.
+ * Converting the digits of an integer takes more than linear time, so their number is limited. No
+ * number that a double can hold needs as many.
  */
 const NUMBER_LENGTH_MAX = 1024
 /** Decimal, octal, hexadecimal and binary integers of YAML 1.1. */

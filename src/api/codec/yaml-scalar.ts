@@ -3,7 +3,7 @@ import { wellFormed } from '../utf8.ts'
 import { jsonText } from './json-text.ts'
 
 /**
- * Formats a scalar, or an empty list or map. Multi-line text becomes a block scalar.
+ * Formats a scalar, or an empty list or map. Multi-line text becomes a block scalar if possible.
  *
  * @param level indentation level of its lines
  */
@@ -68,6 +68,9 @@ const WORDS_OF_OTHER_TYPES = /^(?:y|yes|n|no|on|off|true|false|null|\.inf|\.nan)
 const NUMBERS_AND_DATES =
   /^\.?[0-9][0-9_]*(?:\.[0-9_.]*)?(?:e[-+]?[0-9]+)?$|^0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)$|^[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?$|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}/i
 
-/** Control characters except tab and newline, line separators, and noncharacters. */
+/**
+ * Control characters except tab and newline, line separators, the byte order mark, two
+ * noncharacters, and lone surrogates.
+ */
 const UNPRINTABLE = /[^\P{Cc}\t\n]|[\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}/u
 const UNPRINTABLE_EACH = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g

@@ -83,7 +83,8 @@ function tryJson(text: string): JsonObject | null {
 type Parsed = { readonly value: unknown; readonly doubled: readonly string[] }
 
 /**
- * Parses all integers as bigint, so that none loses digits: a second pass would double the cost.
+ * Parses all integers as bigint, so that none loses digits. Parsing again only for large integers
+ * would double the cost.
  */
 function parse(text: string): Parsed {
   const lines = new LineCounter()

@@ -17,7 +17,7 @@ type Surround = (value: Json) => JsonObject
  * not produce invalid metadata. Like upstream, it does not check defaults inside of
  * `additionalProperties`.
  *
- * @param root has passed all other checks
+ * @param root has passed the checks of its structure and its keywords
  * @param work the cost budget
  * @source apiextensions `pkg/apiserver/schema/defaulting/validation.go`
  */

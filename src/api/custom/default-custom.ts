@@ -9,8 +9,8 @@ import { customLimits } from './limits.ts'
 import type { Structural } from './structural.ts'
 
 /**
- * Adds defaults for members that are absent, or null where that is not allowed; also inside of
- * structs that are present, but absent structs are not created.
+ * Adds defaults for members that are absent, or null where that is not allowed, at any depth. An
+ * absent struct without a default of its own is not created for the defaults inside of it.
  *
  * @param object as `conformCustom` leaves it
  * @returns the identical object if nothing was missing

@@ -6,9 +6,9 @@ import type { Spend } from './sorted-text.ts'
 import type { Structural } from './structural.ts'
 
 /**
- * Returns whether two values are equal if the elements of lists of type map have no order.
+ * Returns whether two values are equal. The order of elements in lists of type map is ignored.
  *
- * @param schema null: values of any type, in which lists have an order
+ * @param schema null: values of any type, in which the order of every list counts
  * @source apiserver `pkg/cel/common/equality.go`, CachedDeepEqual
  */
 export function equalByKeys(

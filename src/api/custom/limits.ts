@@ -74,12 +74,10 @@ export const customLimits = Object.freeze({
    */
   versionsMax: 64,
   columnsMax: 64,
-  /**
-   * Characters of a column's path, its steps (more: rejected), and the characters of a cell (more:
-   * cut).
-   */
+  /** Characters and steps of a column's path. More: the definition is rejected. */
   columnPathCharactersMax: 1024,
   columnPathStepsMax: 64,
+  /** Characters of a cell. More: cut. */
   cellCharactersMax: 4096,
   /** Values that one step of a column's path may select. More: the rest is skipped. */
   columnValuesMax: 1024,

@@ -42,7 +42,7 @@ export type CompiledSchema = {
  * Reports the errors in the schema of a version.
  *
  * @param at path of the schema: `spec.versions[0].schema.openAPIV3Schema`
- * @param found stays empty if `compileStructural` accepts the schema
+ * @param found stays empty if the schema may be passed to `compileStructural`
  */
 export function checkStructural(
   schemaJson: JsonObject,

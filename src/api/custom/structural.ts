@@ -14,7 +14,7 @@ export type StructuralType = '' | 'array' | 'boolean' | 'integer' | 'number' | '
 
 /**
  * One node of the schema that a definition gives for a version. Junctors (`allOf` and the like)
- * contain nodes too, of which only the rules count.
+ * contain nodes too, which only restrict values.
  *
  * @source apiextensions `pkg/apiserver/schema/structural.go`
  */

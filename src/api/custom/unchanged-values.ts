@@ -52,7 +52,7 @@ export class UnchangedValues {
 
 /**
  * Schemas and rules see only `name` and `generateName` of the metadata, which no update changes.
- * The server sets the rest of it on every write.
+ * Other metadata may change with every write, such as `managedFields`.
  */
 function withoutMetadata(object: JsonObject): JsonObject {
   const body: JsonObjectDraft = { ...object }

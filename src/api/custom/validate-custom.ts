@@ -23,7 +23,7 @@ import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
 export type ValidationSinks = {
   /** Errors of single values. */
   readonly values: Findings
-  /** Repeated elements of lists. */
+  /** Errors of sets and lists of type map, such as repeated elements. */
   readonly lists: Findings
   /** All other errors. */
   readonly others: Findings

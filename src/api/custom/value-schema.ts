@@ -48,8 +48,8 @@ function schemaOf(node: Structural): Schema {
 }
 
 /**
- * Returns the declared part of a schema: as upstream, the merge type of other members is deduced
- * from their values.
+ * Returns the declared part of a schema. How other members are merged is deduced from their values,
+ * as upstream does.
  */
 function declaredOf(node: Structural): { readonly declared?: Schema } {
   if (node.type === 'array') return { declared: listOf(node) }

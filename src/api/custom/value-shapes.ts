@@ -98,7 +98,7 @@ function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path |
   checkSet(keys, at, check)
 }
 
-/** The members of an embedded object are checked by the rules of every kind, which cost more. */
+/** The metadata of an embedded object is checked as that of any object, which costs more. */
 const STEPS_FOR_EMBEDDED = 10
 const STEPS_A_VALUE = 4
 

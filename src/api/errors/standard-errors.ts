@@ -26,7 +26,7 @@ export function alreadyExists(of: GroupResource, name: string): ApiError {
   return new ApiError('AlreadyExists', `${spell(of)} ${JSON.stringify(name)} already exists`, about(of, name))
 }
 
-/** The generated name is in use: a retry generates another one. */
+/** All names that were generated are in use: a retry generates others. @param name the prefix */
 export function generateNameConflict(of: GroupResource, name: string): ApiError {
   const message =
     `${spell(of)} ${JSON.stringify(name)} already exists, ` +

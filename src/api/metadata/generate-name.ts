@@ -7,8 +7,8 @@ const BASE_LENGTH_MAX = 63 - SUFFIX_LENGTH
 
 /**
  * Returns a name for an object that gave only a prefix: the prefix, cut to 58 characters, and five
- * random characters. The store checks uniqueness; a collision is reported as AlreadyExists with a
- * time to retry.
+ * random characters. The store checks uniqueness: a creation whose name is taken tries others, and
+ * fails with AlreadyExists and a time to retry if those are taken too.
  *
  * @source apiserver `pkg/storage/names`
  */

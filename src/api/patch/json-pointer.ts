@@ -3,7 +3,7 @@ export type Pointer = { readonly text: string; readonly steps: readonly string[]
 
 const LENGTH_MAX = 4096
 
-/** @returns null if the text is not a pointer */
+/** @returns null if the text is not a pointer, or has more than 4096 characters */
 export function parsePointer(text: string): Pointer | null {
   if (text === '') return { text, steps: [] }
   if (!text.startsWith('/') || text.length > LENGTH_MAX || /~(?![01])/.test(text)) return null

@@ -9,12 +9,14 @@ import { deleteScalars, mergeList, orderBy } from './strategic-list.ts'
 import type { ListMerging } from './strategic-list.ts'
 
 /**
- * Applies a strategic merge patch: like a merge patch, but lists whose schema has a merge key merge
- * by it, and members that begin with `$` direct the merge.
+ * Applies a strategic merge patch: like a merge patch, but lists whose schema has the strategy
+ * `merge` are merged element by element, and members that begin with `$` direct the merge.
  *
  * | directive | meaning |
  * | --- | --- |
- * | `$patch` | `replace`: this object; `delete`: the object or list element; `merge`: the default |
+ * | `$patch: replace` | the patch replaces the object or the list |
+ * | `$patch: delete` | the object becomes empty, or the list element is removed |
+ * | `$patch: merge` | the default |
  * | `$retainKeys` | members that may stay |
  * | `$setElementOrder/<list>` | order of a list's elements afterwards |
  * | `$deleteFromPrimitiveList/<list>` | scalars to take out |

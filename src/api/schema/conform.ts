@@ -23,8 +23,9 @@ import { isZero, writesNull, zeroOf } from './zero.ts'
 /** An object that conforms to its schema. */
 export type Conformed = {
   /**
-   * Has the types of the schema in canonical form: without unknown members, nulls, and zeros that
-   * mean the same as absent. The identical object if it was canonical already.
+   * Has the types of the schema in canonical form: without unknown members except those in `kept`,
+   * and without nulls and zeros that mean the same as absent, unless JSON has the null; see
+   * `writesNull`. The identical object if it was canonical already.
    */
   readonly value: JsonObject
   /** Paths of unknown members that were dropped, at most `UNKNOWN_MAX`. */

@@ -1,6 +1,6 @@
 /**
- * Amounts of resources: `500m`, `1.5Gi`, `12e3`. Kept as integers in units of 10^-9, rounded away
- * from zero, which is the precision of upstream.
+ * Amounts of resources: `500m`, `1.5Gi`, `12e3`. Kept as integers in units of 10^-9, the precision
+ * of upstream. Fractions of a unit are rounded away from zero.
  *
  * @source apimachinery `pkg/api/resource/quantity.go`
  */

@@ -141,10 +141,11 @@ export type ListSchema = Common & {
   readonly listType?: 'atomic' | 'set' | 'map'
   readonly listMapKeys?: readonly string[]
   /**
-   * Strategic merge patch: elements with the same value of this member are merged, or scalars
-   * united.
+   * Strategic merge patch: elements with the same value of this member are merged. Unset for lists
+   * of scalars.
    */
   readonly patchMergeKey?: string
+  /** With `merge`, elements are merged by `patchMergeKey`, and scalars are united. */
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys'
   readonly itemsMax?: number
   /**

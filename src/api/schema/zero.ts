@@ -57,8 +57,8 @@ export function isZero(schema: Schema, value: Json): boolean {
 }
 
 /**
- * Returns whether an unset member is written as `null` in JSON: its type has no zero, or a zero
- * means something else.
+ * Returns whether an unset member is written as `null` in JSON: it is always written, and is a
+ * time, a list, a map or any JSON, or its zero means something else.
  */
 export function writesNull(schema: Schema): boolean {
   if (schema.always !== true || schema.default !== undefined) return false

@@ -81,7 +81,7 @@ export class Controllers {
   readonly #queues = new WorkQueueMetrics()
   /** The informer of the garbage collector. null: it is disabled. */
   #collected: { readonly failures: number } | null = null
-  /** null: that of the server itself. */
+  /** By controller. null: the recorder of the server itself. */
   readonly #recorders = new Map<ControllerName | null, EventRecorder>()
   readonly #ephemeralVolumes: EphemeralVolumeCounts = { created: 0, failed: 0 }
   readonly #claimRepairs: ClaimRepairCounts = { restored: 0, released: 0 }

@@ -84,7 +84,8 @@ export function startVolumes(parts: ControllerParts): readonly Stop[] {
     ...{ clock, catalog, ...volumes, client: clientOf('pv-protection'), events: eventsOf('pv-protection') },
     useOf: async (_, volume) => {
       if (textMember(objectMember(volume, 'status'), 'phase') !== 'Bound') return { kind: 'unused' }
-      // The event is in another namespace than the claim, whose users may not see its name.
+      // The event is in another namespace than the claim. Users of that namespace may lack the
+      // permission to see the name of the claim.
       return { kind: 'used', by: 'the volume is bound to a claim' }
     },
     onError: (key, cause) => log.warn({ object: key, err: cause }, 'volume not released yet'),

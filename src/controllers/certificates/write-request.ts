@@ -30,7 +30,7 @@ export async function readRequest(access: RequestAccess, key: Key): Promise<AnyO
   return access.client.get(definition, { namespace: null, name: partsOf(key).name, subresource: null })
 }
 
-/** The step that a controller took for a request, or the reason for none; see `EventText`. */
+/** The step that a controller took for a request, or why it took no step; see `EventText`. */
 export type RequestEvent =
   | { readonly type: 'Normal'; readonly reason: 'CertificateApproved'; readonly message: string }
   | { readonly type: 'Normal'; readonly reason: 'CertificateIssued'; readonly message: string }

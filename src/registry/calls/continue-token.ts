@@ -20,7 +20,7 @@ export type PagePosition = {
 
 /** Identity of a list: all of its pages have these values in common. */
 export type ListScope = {
-  /** Namespace of the path; null: all namespaces. */
+  /** Namespace of the path; null: all namespaces, or a cluster-scoped kind. */
   readonly namespace: string | null
   readonly prefix: KeyPrefix
   /** Selectors as sent by the client. */

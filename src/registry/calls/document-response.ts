@@ -18,7 +18,10 @@ export function statusResponse(code: 200 | 201 | 202, status: JsonObject): Docum
   return { ...documentResponse(code, Buffer.from(JSON.stringify(status))), isStatus: true }
 }
 
-/** Returns the stored bytes if memory still has that version, else the bytes that were written. */
+/**
+ * Returns the stored bytes if memory still has that version and they can be read without a call of
+ * a webhook, else the bytes that were written.
+ */
 export function bytesAt(
   store: ConvertibleStore,
   key: Key,

@@ -61,8 +61,8 @@ export function operationOf(definition: ResourceDefinition, target: Target): Ope
 }
 
 /**
- * Returns the subresource of that name if it connects to another server; null: there is no such
- * one.
+ * Returns the subresource of that name if it connects to another server; null: it does not exist,
+ * or does not connect.
  */
 export function connectionOf(
   { subresources }: Pick<ResourceDefinition, 'subresources'>,

@@ -6,7 +6,7 @@ export const nameColumn: Column = {
   name: 'Name',
   type: 'string',
   format: 'name',
-  description: 'What the object is called; unique among its kind within its namespace.',
+  description: 'Name of the object; unique within its namespace among objects of its kind.',
   cell: ({ metadata }) => metadata.name ?? '',
 }
 

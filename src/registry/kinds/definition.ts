@@ -65,8 +65,8 @@ export type ResourceDefinition = {
   /** Its objects are namespaces: one is removed only when it is empty. */
   readonly isNamespaceKind?: true
   /**
-   * Fields for field selectors besides name and namespace: dotted paths of string members, or
-   * computed.
+   * Fields for field selectors besides name and namespace: dotted paths of string or boolean
+   * members, or computed values.
    */
   readonly selectableFields?: readonly (string | SelectableField)[]
   /**
@@ -315,8 +315,8 @@ export type OperationSubresource = {
   /** Returns the operation that a valid body requests. Pure. */
   readonly operation: (body: AnyObject) => ObjectOperation
   /**
-   * For a deletion: returns the change of another object that the same command contains, from
-   * memory that is current. Pure. @throws ApiError to refuse
+   * For a deletion: decides on current memory which other object the same command changes. Pure.
+   * @throws ApiError to refuse
    */
   readonly jointChange?: (context: JointContext) => Promise<JointChange>
 }

@@ -76,7 +76,7 @@ export function stampUpdated(
   if (old.uid !== undefined) metadata.uid = old.uid
   if (definition.tracksGeneration) {
     const generation = nextGeneration(object, current, definition)
-    // An object that was stored before its kind had a generation stays without it.
+    // An object that was stored before its kind had a generation gets one with its first change.
     if (generation > 0) metadata.generation = generation
   }
   if (old.creationTimestamp !== undefined) metadata.creationTimestamp = old.creationTimestamp

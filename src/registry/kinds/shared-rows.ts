@@ -2,8 +2,9 @@
 export type Row = readonly string[]
 
 /**
- * Rows that many objects have in common, in memory once: the Pods of one node in one phase. Sharing
- * affects only memory. When full, it forgets all rows; objects that have one keep it.
+ * Keeps one copy of each row that many objects have in common, such as the Pods of one node in one
+ * phase. Sharing affects only memory. When full, it forgets all rows; objects that have one keep
+ * it.
  */
 export class SharedRows {
   readonly #bytesMax: number

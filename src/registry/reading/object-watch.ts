@@ -185,7 +185,7 @@ export class ObjectWatch implements WatchStream {
   #initialPiece(initial: InitialObjects): Uint8Array | null | Promise<Uint8Array | null> {
     const { store, clock, framing, limits, initialEnd, after } = this.#options
     try {
-      // A client slower than the history window could not resume: nothing is kept for it.
+      // The watch of a client that is slower than the history window ends: it could not resume.
       if (this.#cursor !== null) store.viewAt(revision(after))
     } catch (cause) {
       return this.#failWith(cause)

@@ -112,7 +112,7 @@ type Reading = {
   readonly subresource: PartSubresource | null
 }
 
-/** @throws ApiError when it has too many paths: before any of them is merged */
+/** @throws ApiError the body has too many paths; checked before any of them is merged */
 function applicationOf(
   dependencies: VerbDependencies,
   request: WriteRequest,

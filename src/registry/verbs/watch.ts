@@ -132,7 +132,7 @@ async function initialOf(
 /** Randomized, so that the watches after a restart do not all end in the same second. */
 function randomTimeoutMs(dependencies: VerbDependencies): number {
   const { watchTimeoutMsMin } = dependencies.limits
-  // In whole seconds: Node keeps one list per timer duration, and ten thousand lists cost more than
-  // their timers.
+  // In whole seconds: Node.js keeps one list per timer duration, and ten thousand lists cost more
+  // than their timers.
   return watchTimeoutMsMin + 1000 * dependencies.random.below(Math.ceil(watchTimeoutMsMin / 1000))
 }

@@ -17,9 +17,9 @@ export function hasFinalizers(definition: ResourceDefinition, object: AnyObject)
 }
 
 /**
- * Whether the object is being deleted and nothing keeps it: the next write removes it. The grace
- * period does not count here: the component that runs the object ends that period by a deletion
- * without one.
+ * Whether the object is being deleted and nothing keeps it: the next write removes it. An object
+ * with a grace period stays, however long ago the period ended: the component that runs the object
+ * removes it by a deletion without a grace period.
  */
 export function isFullyFinalized(definition: ResourceDefinition, object: AnyObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata

@@ -170,7 +170,10 @@ export type Write<Sent> = {
  */
 export type Draft = {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
-  /** The object with defaults and server-set fields. DELETE: the stored object. */
+  /**
+   * The object with defaults and server-set fields. DELETE: the stored object, or the readable part
+   * of it.
+   */
   readonly object: AnyObject
   /** The stored object. null: the object is new, or cannot be read. */
   readonly current: AnyObject | null

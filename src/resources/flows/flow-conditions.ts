@@ -7,7 +7,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 
-/** Returns the status of a kind of flow control: conditions. @param kind such as `FlowSchema` */
+/** Returns the schema of the status of a kind of flow control. @param kind such as `FlowSchema` */
 export function flowStatus(kind: string): ObjectSchema {
   const condition = struct(
     `flowcontrol.v1beta2.${kind}Condition`,

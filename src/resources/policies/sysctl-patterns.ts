@@ -38,9 +38,9 @@ type Entry = {
 }
 
 /**
- * Reports each entry of one list that an entry of the other list includes; of equal ones, the
- * allowed one. In sorted order the entries that a wildcard includes follow it, so the time grows as
- * that of sorting.
+ * Reports each entry of one list that an entry of the other list includes. If two entries are
+ * equal, the allowed one is reported. In sorted order, the entries that a wildcard includes follow
+ * it, so the time grows as that of sorting.
  */
 export function checkSysctlOverlaps(
   { allowed, forbidden }: { readonly allowed: readonly string[]; readonly forbidden: readonly string[] },

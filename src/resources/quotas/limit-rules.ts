@@ -58,7 +58,7 @@ function amountOf(item: JsonObject, member: string, name: string): Quantity | nu
   return memberOf(amounts, name) === undefined ? null : parseQuantity(textMember(amounts, name))
 }
 
-/** Field of the finding; the amount that must not be larger, its words; the other, its words. */
+/** The field of the finding; the smaller amount and its words; the larger amount and its words. */
 const ORDER = [
   ['min', 'min', 'min value', 'max', 'max value'],
   ['defaultRequest', 'min', 'min value', 'defaultRequest', 'default request value'],

@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
-/** Parts shared by the review kinds: they can only be created, and are not stored. */
+/** Parts shared by the review kinds. Reviews can only be created, and are not stored. */
 export const reviewBasics = {
   shortNames: [],
   categories: [],

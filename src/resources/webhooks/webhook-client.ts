@@ -94,7 +94,7 @@ export function checkWebhookService(service: JsonObject, at: Path | null, found:
   }
 }
 
-/** A generator, because a path of megabytes has as many invalid segments. */
+/** A generator, because a path of megabytes may have a million invalid segments. */
 function* wrongInPath(path: string): Generator<string, void> {
   if (path === '' || path === '/') return
   if (path === '//') {

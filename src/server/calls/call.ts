@@ -40,7 +40,7 @@ export class Call implements RequestContext, Credentials {
   bodyMemoryBytes = 0
   /** Bytes of the response body that were produced so far: sent, or waiting for the client. */
   sentBytes = 0
-  /** Accounts for bytes that the client has not read; null: nothing does. */
+  /** Accounts for bytes that the client has not read; null: they are not counted. */
   outgoing: OutgoingBytes | null = null
   /** Ends a stream in progress whose client does not read: a watch, or an upgraded connection. */
   endSlow: (() => void) | null = null

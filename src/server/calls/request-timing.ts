@@ -4,8 +4,9 @@ import type { AdmissionStep } from '../../registry/calls/request.ts'
 const STEPS_MAX = 64
 
 /**
- * The time that a request spends in admission. Webhooks are always added up, for the metric without
- * their time; the steps are kept only for a request that may have a trace: see `TRACE_HEADER`.
+ * The time that a request spends in admission. The time in webhooks is always added up, for the
+ * duration metric that excludes it. The steps are kept only for a request that may have a trace;
+ * see `TRACE_HEADER`.
  */
 export class RequestTiming {
   readonly #startedMs: number

@@ -102,8 +102,9 @@ export function proxiedHeaders(
 }
 
 /**
- * Headers of a target that would affect the origin of this server, to which the target does not
- * belong. A cookie would not reach the target again, because cookies are not passed on.
+ * Headers of a response that are not returned. The client would apply the headers about origins and
+ * cookies to this server instead of the target. A cookie would not reach the target again, because
+ * cookies are not passed on. `Audit-Id` is this server's own.
  */
 const NOT_RETURNED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,

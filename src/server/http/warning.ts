@@ -12,10 +12,10 @@ export function warningHeader(text: string): string {
 }
 
 function asBytes(text: string): string {
-  // Characters that are cut anyway are not encoded: each has a byte at least.
+  // A character takes at least one byte, so characters beyond the limit need not be encoded.
   const bytes = Buffer.from(text.slice(0, limits.warningCharactersMax), 'utf8')
   let end = Math.min(bytes.length, limits.warningCharactersMax)
-  // Not within a character: 10xxxxxx is a byte that continues one.
+  // Never cuts within a character: a byte 10xxxxxx continues one.
   while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return bytes.toString('latin1', 0, end)
 }

@@ -46,8 +46,8 @@ export class HeavyWork {
       // time that the task took.
       this.#pause(tookMs < LONG_MS ? 0 : Math.min(tookMs / 4, PAUSE_MS_MAX))
     }
-    // After that time the task most likely waits for something other than this thread, such as a
-    // quorum.
+    // After `heavyWorkMsMax` the task most likely waits for something other than this thread, such
+    // as a quorum.
     const timer = this.#clock.after(limits.heavyWorkMsMax, release)
     try {
       return await task()
@@ -130,7 +130,7 @@ export class HeavyWork {
       else this.#next()
     }
     const leftMs = this.#pauseUntilMs - this.#clock.monotonicMs()
-    // Timers have no finer resolution.
+    // The resolution of timers is 1 ms.
     if (leftMs >= 1) this.#clock.after(leftMs, end)
     else this.#clock.soon(end)
   }

@@ -4,7 +4,7 @@ import type { BucketSeries } from '../../metrics/bucket-histogram.ts'
 import type { ProvenMode, ReadProof } from '../../registry/calls/consistency.ts'
 
 /**
- * - `total`: from the first line of the request to the end of its response; not for watches
+ * - `total`: from the receipt of the request's headers to the end of its response; not for watches
  * - `read_index`: waiting for a quorum, or for the log entry of the read
  * - `apply`: waiting until that index is applied here
  * - `encode`: from the choice of the state until the last byte is written; not for watches

@@ -74,8 +74,8 @@ export class RequestMetrics {
   readonly #kinds: Pick<KindSeries, 'has'>
 
   /**
-   * @param kinds the resources with a series of their own: all others are counted together, or
-   * clients could create series
+   * @param kinds the resources with a series of their own. All others are counted together, so that
+   * clients cannot create series.
    */
   constructor(registry: Registry, kinds: Pick<KindSeries, 'has'>, inFlight: () => InFlightCounts) {
     this.#kinds = kinds
@@ -173,7 +173,7 @@ function registerSeries(registry: Registry, series: ReadonlyMap<string, RequestS
   })
   const durations = {
     name: 'apiserver_request_duration_seconds',
-    help: 'Time from the first line of a request to the end of its response; of a watch, its whole duration.',
+    help: 'Time from the receipt of the headers of a request to the end of its response; of a watch, its whole duration.',
     labelNames: requestLabelNames,
     buckets: durationBounds,
   }

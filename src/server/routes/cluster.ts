@@ -33,8 +33,8 @@ export function clusterRoutes(app: App, members: Members): void {
 type Names = { readonly to: string | null; readonly from: string | null }
 
 /**
- * Parses `{"to": "<name>"}`, or null for the best candidate; `from` is the leader that the caller
- * saw.
+ * Parses the body. `to` is the name of the new leader; null: the best candidate. `from` is the name
+ * of the leader that the caller saw; null: not known.
  * @throws ApiError `BadRequest`
  */
 function wantedLeader(request: Request): Names {

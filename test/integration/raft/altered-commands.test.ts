@@ -153,7 +153,7 @@ async function with3(run: (trio: Trio) => Promise<void>): Promise<void> {
   }
 }
 
-void test('a bit flipped on the wire is detected, reported and sent again', () =>
+void test('an entry with a bit flipped on the wire is detected, reported and sent again', () =>
   with3(async (trio) => {
     const { follower } = trio
     follower.tamper = once(({ message }) => {
@@ -215,7 +215,7 @@ void test('a bit flipped on the way to the log ends the member before anything i
     }
   }))
 
-void test('a bit flipped before it is applied ends the process, and the next start reads the entry from the log', () =>
+void test('a bit flipped in an entry before it is applied ends the member, and the next start reads the entry from the log', () =>
   with3(async (trio) => {
     const ill = trio.follower
     ill.tamper = once(({ message }) => message.kind === 'committed' && flipFirst(message.entries))
@@ -227,7 +227,7 @@ void test('a bit flipped before it is applied ends the process, and the next sta
     assert.deepEqual([again.fatal, again.machine.quarantined], [[], null])
   }))
 
-void test('a bit flipped in a log with valid checksums makes the member fetch the state of a peer at each start', () =>
+void test('a bit flipped in a log with valid checksums makes the member fetch the state of a peer at the next start', () =>
   with3(async (trio) => {
     await propose(trio.leader, 'after')
     await trio.allHave(['before', 'after'])

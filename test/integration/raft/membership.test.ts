@@ -1,7 +1,7 @@
 /*
- * Goal: while clients write, a cluster grows from three to five, replaces a dead member, shrinks to
- * three, loses its leader to a removal, and keeps every acknowledged line; a removed member
- * learns of its removal.
+ * Goal: while clients write, a cluster grows from three to five, replaces a dead member, loses its
+ * leader to a removal, shrinks to three, and keeps every acknowledged line; a removed member learns
+ * of its removal.
  * Method: members of this process; inline ones over memory, threaded ones over gRPC and real files.
  * The longest time between two acknowledgements is printed.
  */
@@ -66,7 +66,7 @@ async function untilVoters(fleet: RaftFleet, voters: readonly number[]): Promise
 }
 
 for (const kind of ['inline', 'threads'] as const) {
-  void test(`${kind}: a cluster grows, replaces a dead member, shrinks and loses its leader under writes`, async (t) => {
+  void test(`${kind}: a cluster grows, replaces a dead member, loses its leader and shrinks under writes`, async (t) => {
     const fleet = new RaftFleet(kind)
     try {
       await fleet.found(1, 2, 3)
@@ -203,7 +203,7 @@ void test('an invalid member or address is refused by any member, and no process
   }
 })
 
-void test('a pinned learner stays a learner until it is promoted', async () => {
+void test('a voter whose role is set to learner votes again once its role is voter', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)
@@ -218,7 +218,7 @@ void test('a pinned learner stays a learner until it is promoted', async () => {
   }
 })
 
-void test('any member accepts a leadership transfer request', async () => {
+void test('a follower accepts a request to transfer leadership', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)

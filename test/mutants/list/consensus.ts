@@ -318,6 +318,47 @@ export const consensusMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/core/thesis'),
   },
   {
+    id: 'votes-early-without-evidence',
+    file: 'raft/core/state.ts',
+    edits: [{ find: 'followed !== null && ended.has(followed.leader)', replace: 'ended.size > 0' }],
+    breaks: 'a member votes early when any peer has ended, and deposes an active leader',
+    standsFor: 'a broken link to a living leader changes nothing',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/core/ended-leader', 'only if its own leader has ended'),
+  },
+  {
+    id: 'early-campaign-in-a-later-term',
+    file: 'raft/core/ended-leader.ts',
+    edits: [{ find: ' && state.followed?.term === state.term', replace: '' }],
+    breaks: 'a member that voted for a candidate campaigns against it before it can win with a slow disk',
+    standsFor: 'one early election for each leader',
+    invariant: 'L1',
+    killedBy: tests('unit/raft/core/ended-leader', 'that voted in a later term'),
+  },
+  {
+    id: 'rivals-forever',
+    file: 'raft/core/ended-leader.ts',
+    edits: [
+      {
+        find: '  if (state.lease.silentTicks >= SILENT_TIMEOUTS_MAX * state.config.electionTicks) return false\n',
+        replace: '',
+      },
+    ],
+    breaks: 'a pre-candidate that cannot win, because of a broken link, never votes for the member that can',
+    standsFor: 'an election needs only one member that reaches a quorum',
+    invariant: 'L1',
+    killedBy: tests('unit/raft/core/ended-leader', 'with a higher ID, too'),
+  },
+  {
+    id: 'evidence-outlives-the-leader',
+    file: 'raft/core/follower.ts',
+    edits: [{ find: '  state.ended.delete(message.from)\n', replace: '' }],
+    breaks: 'a follower campaigns against a leader whose message it just received',
+    standsFor: 'a message of the leader ends the evidence',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/core/ended-leader', 'a message of the leader'),
+  },
+  {
     id: 'transfer-without-catch-up',
     file: 'raft/core/transfer.ts',
     edits: [

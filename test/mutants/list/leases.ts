@@ -6,7 +6,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     id: 'promise-shortened-by-a-restart',
     file: 'raft/core/lease.ts',
-    edits: [{ find: ' || lease.formerPromiseTicks > 0', replace: '' }],
+    edits: [{ find: 'lease.promisedTicks, lease.formerPromiseTicks)', replace: 'lease.promisedTicks)' }],
     breaks:
       'a voter that was started with a shorter election timeout elects another leader while the first reads by its promise',
     standsFor: 'Raft thesis §6.4.1, promises outlive processes',
@@ -35,11 +35,30 @@ export const leaseMutants: readonly Mutant[] = [
   {
     id: 'no-wait-after-start',
     file: 'raft/core/state.ts',
-    edits: [{ find: 'promisedNothing ? config.electionTicks : 0', replace: 'config.electionTicks' }],
+    edits: [
+      {
+        find: 'silentTicks: promisedNothing ? config.electionTicks : 0',
+        replace: 'silentTicks: config.electionTicks',
+      },
+      {
+        find: 'promisedTicks: promisedNothing ? config.electionTicks : 0',
+        replace: 'promisedTicks: config.electionTicks',
+      },
+    ],
     breaks: 'a restarted voter votes at once, regardless of its earlier promises',
     standsFor: 'Raft thesis §6.4.1, promises are not on disk',
     invariant: 'I10',
     killedBy: tests('unit/raft/core/lease', 'for an election timeout after its start'),
+  },
+  {
+    id: 'promise-forgotten-when-the-leader-ended',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: '  if (ticksUntilPromiseEnds(state) > 0) return true\n', replace: '' }],
+    breaks:
+      'a voter that lost its connections to a leader votes at once, although the leader reads by its promise',
+    standsFor: 'Raft thesis §6.4.1; a broken connection proves no end',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/ended-leader', 'keeps its lease promise'),
   },
   {
     id: 'lease-from-the-answer',
@@ -55,9 +74,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'raft/core/lease.ts',
     edits: [
       {
-        find: 'isBoundByLease({ lease, config }: State): boolean {\n',
-        replace:
-          'isBoundByLease({ lease, config, leader }: State): boolean {\n  if (leader === null) return false\n',
+        find: 'isBoundByLease(state: State): boolean {\n',
+        replace: 'isBoundByLease(state: State): boolean {\n  if (state.leader === null) return false\n',
       },
     ],
     breaks: 'a voter that learned of a later term votes at once, although its leader relies on its promise',

@@ -5,10 +5,12 @@ import { change, propose, read, resign, transfer } from './lead.ts'
 import { clock, lease, wantLease } from './lease.ts'
 import { log, status } from './look.ts'
 import {
+  connected,
   copy,
   cut,
   deliver,
   drop,
+  ended,
   heal,
   hold,
   isolate,
@@ -51,6 +53,8 @@ export const verbs: ReadonlyMap<string, Verb> = new Map(
     cut,
     heal,
     unreachable,
+    ended,
+    connected,
     'slow-disk': slowDisk,
     'fast-disk': fastDisk,
     write,

@@ -24,8 +24,8 @@ export function settle(world: World, command: Command): void {
 
 /**
  * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first all members do their work, so that due
- * messages are sent, then the oldest messages that match arrive. Their receivers work afterwards.
- * With `order=newest` the newest arrive first.
+ * messages are sent, then the messages that match arrive, at most `count`, the oldest first. Their
+ * receivers work afterwards. With `order=newest` the newest arrive first.
  */
 export function deliver(world: World, command: Command): void {
   workAll(world)
@@ -78,6 +78,16 @@ export function heal(world: World): void {
 /** `unreachable 1 2`: reports to 1 that 2 is unreachable. */
 export function unreachable(world: World, { words: [id = '', peer = ''] }: Command): void {
   world.member(id).raft.reportUnreachable(nodeId(Number(peer)))
+}
+
+/** `ended 1 2`: the connections of 1 to and from 2 ended, and 2 does not accept new ones. */
+export function ended(world: World, { words: [id = '', peer = ''] }: Command): void {
+  world.member(id).raft.reportEnded(nodeId(Number(peer)), true)
+}
+
+/** `connected 1 2`: a connection between 1 and 2 exists again, as 1 reports. */
+export function connected(world: World, { words: [id = '', peer = ''] }: Command): void {
+  world.member(id).raft.reportEnded(nodeId(Number(peer)), false)
 }
 
 function workAll(world: World): void {

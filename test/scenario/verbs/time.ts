@@ -20,7 +20,7 @@ export function campaign(world: World, { words: [id = ''] }: Command): void {
   world.member(id).raft.campaign()
 }
 
-/** `lead 1`: makes it the leader and lets all members settle, without output. */
+/** `lead 1`: makes it the leader and lets all members settle; prints only the result. */
 export function lead(world: World, { words: [id = ''] }: Command): void {
   const member = world.member(id)
   member.raft.campaign()

@@ -1,7 +1,6 @@
-/**
- * One version of one object. The store's key: group, plural, namespace and name between slashes.
- */
+/** One version of one object. */
 export type Version = {
+  /** The key in the store: group, plural, namespace and name between slashes. */
   readonly key: string
   readonly revision: number
   readonly kind: 'created' | 'updated' | 'deleted'

@@ -202,8 +202,9 @@ export function checkAtomic(history: History, truth: Truth): void {
 }
 
 /**
- * Returns whether a watcher received all events. @param position revision up to which it received
- * everything
+ * Returns whether a watcher received all events.
+ *
+ * @param of `position` is the revision up to which it received everything
  */
 export function isComplete(truth: Truth, of: { readonly position: number | null }): boolean {
   return of.position !== null && of.position >= truth.revision

@@ -108,7 +108,9 @@ export class Client {
   }
 
   /**
-   * Performs one write and one most recent read at one process. @returns whether both succeeded
+   * Performs one write and one most recent read at one process.
+   *
+   * @returns whether both succeeded
    */
   async proves(served: Served, timeoutMs: number): Promise<boolean> {
     const token = this.#token()

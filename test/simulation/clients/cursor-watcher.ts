@@ -63,7 +63,7 @@ export class CursorWatcher {
       this.#open = { served, cursor: served.store.watch(everything, this.#last) }
     } catch (cause) {
       if (!(cause instanceof StoreError)) throw cause
-      // Compacted: it continues with the retained events.
+      // Compacted: it continues after the current revision.
       if (cause.code === 'compacted') this.#last = view.revision
     }
   }

@@ -22,7 +22,7 @@ export type CallOptions = {
   readonly body?: string | Uint8Array
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Timeout of the whole call, in ms. */
+  /** Ms without any data after which the call fails. */
   readonly timeoutMs?: number
 }
 

@@ -36,8 +36,8 @@ export class Kubectl {
   }
 
   /**
-   * @returns the standard output. @throws AssertionError with the whole output unless the exit
-   *   code is 0
+   * @returns the standard output
+   * @throws AssertionError with the whole output unless the exit code is 0
    */
   async ok(kubeconfig: string, args: readonly string[], input?: string): Promise<string> {
     const { code, stdout, stderr } = await this.run(kubeconfig, args, input)

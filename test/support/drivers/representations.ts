@@ -9,8 +9,9 @@ import { listMetaSchema } from '../../../src/api/schema/shared.ts'
 import type { ObjectSchema } from '../../../src/api/schema/schema.ts'
 
 /**
- * Decodes a response in the requested encoding, as a client does. @param schema for protobuf: of
- * the expected object
+ * Decodes a response in the requested encoding, as a client does.
+ *
+ * @param schema for protobuf: of the expected object
  */
 export function readAs(encoding: Encoding, schema: ObjectSchema, bytes: Uint8Array): JsonObject {
   const text = (): string => Buffer.from(bytes).toString('utf8')

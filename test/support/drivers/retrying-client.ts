@@ -13,9 +13,9 @@ export type Repetition = {
 }
 
 /**
- * Creates objects and reads them back most recent, one member after another. A failed request is
- * retried at once on the next member, as a client with several addresses does: a creation that
- * conflicts on the retry succeeded before.
+ * Creates objects and reads each of them back with a linearizable read, one member after another. A
+ * failed request is retried at once on the next member, as a client with several addresses does: a
+ * creation that conflicts on the retry succeeded before.
  */
 export class RepeatingClient {
   readonly created: string[] = []

@@ -8,8 +8,8 @@ import type { Store } from '../../../src/store/store.ts'
  */
 
 /**
- * Every second most recent get returns the result of an earlier get of the object, if there was
- * one.
+ * Every second get without a resourceVersion returns the result of an earlier get of the object, if
+ * there was one.
  */
 export function staleReads(registry: Registry): Registry {
   const shown = new Map<string, VerbResponse>()

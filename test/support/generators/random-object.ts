@@ -5,9 +5,10 @@ import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts
 import type { IntegerSchema, ObjectSchema, Schema, StringSchema } from '../../../src/api/schema/schema.ts'
 
 /**
- * Which members an object has. `full`: every member, none of them zero. `zero`: every member, zero
- * where the schema allows it; lists and maps have one zero. `random`: some members, some of them
- * zero. `least`: only the members that are always present, with their zero.
+ * Which members an object has. `full`: every member, none of them zero. `zero`: every struct, list
+ * and map, and the other members whose zero differs from absent, as zero; lists and maps have one
+ * zero. `random`: some members, some of them zero. `least`: only the members that are always
+ * present, with their zero.
  */
 export type Fill = 'full' | 'zero' | 'random' | 'least'
 

@@ -44,8 +44,8 @@ export type RegisterSeen = {
 }
 
 /**
- * @param mode of `Orch-Consistency`; unset: no such header @returns null: no response, or one
- * without the number
+ * @param mode of `Orch-Consistency`; unset: no such header
+ * @returns null: no response, or one without the number
  */
 export async function readRegister(client: ApiClient, mode?: string): Promise<RegisterSeen | null> {
   const headers: Readonly<Record<string, string>> = mode === undefined ? {} : { 'orch-consistency': mode }

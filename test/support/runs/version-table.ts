@@ -55,15 +55,16 @@ export function watchedOf(answer: Text): Watched {
 export type Facts = {
   /** Path and query of a list of exactly these objects. */
   readonly url: string
-  /** The version of one object. */
+  /** Path of the first object. */
   readonly object: string
   readonly names: readonly [string, string, string, string]
+  /** The version of the first object. */
   readonly compacted: string
   /** The version of a list when there were three objects. */
   readonly past: string
   /** The version of the fourth object. */
   readonly now: string
-  /** After the first object: continue tokens of a list at `past`, and of a compacted one. */
+  /** Continue tokens that follow the first object: of a list at `past`, and of a compacted one. */
   readonly token: string
   readonly expiredToken: string
 }

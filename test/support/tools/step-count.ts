@@ -17,8 +17,8 @@ type AnyMethod = (this: readonly unknown[], ...values: unknown[]) => unknown
 
 /**
  * Counts the elements that methods of arrays, and `Object.keys`, `values` and `entries`, visit
- * while `run` runs: the same number in each run, whatever the machine. Loops over an index and the
- * building of texts are not counted.
+ * while `run` runs: the same number in each run, whatever the machine. Loops and the building of
+ * texts are not counted.
  *
  * @param run must not run twice at a time
  */

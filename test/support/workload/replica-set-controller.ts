@@ -195,7 +195,10 @@ export class ReplicaSetController {
   }
 }
 
-/** Pods that are not bound, or not ready, are deleted first; of the others the youngest. */
+/**
+ * Pods that are not bound are deleted first, then those that are not ready; among equals, the one
+ * that was written last.
+ */
 function excess(pods: readonly V1Pod[], count: number): readonly V1Pod[] {
   const rank = (pod: V1Pod): number => (pod.spec?.nodeName === undefined ? 0 : isReady(pod) ? 2 : 1)
   const version = (pod: V1Pod): number => Number(metaOf(pod).resourceVersion)

@@ -87,7 +87,10 @@ export class SharedInformer<T extends KubernetesObject> {
     await this.#informer.stop()
   }
 
-  /** Ends a broken watch: its error begins the next one, unless it was not even connected. */
+  /**
+   * Ends a broken watch: its error begins the next one. If none is connected at the next look, one
+   * is begun here.
+   */
   #look(): void {
     if (performance.now() < this.#connectedMs + brokenMs) return
     if (this.#isEnding) void this.#begin()

@@ -97,7 +97,7 @@ void test('an incomplete response is an error', async (t) => {
   assert.equal(connection.isOpen, false)
 })
 
-void test('a connection sends no requests after GOAWAY', async (t) => {
+void test('after GOAWAY the response in progress arrives, and the connection is not open', async (t) => {
   const endpoint = await server(t)
   const connection = await Http2Connection.open(endpoint)
   t.after(() => connection.close())

@@ -1,7 +1,8 @@
 /*
  * Goal: the command of the simulator does what its arguments request or fails with one line; a run
  * of nothing never passes.
- * Method: the parser of its arguments, and the command itself as a process.
+ * Method: the parser of its arguments, and the command itself as a process; wrong arguments for the
+ * commands of the mutants and of the tests.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

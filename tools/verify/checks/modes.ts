@@ -22,7 +22,7 @@ export function checkModes(index: HistoryIndex): CheckReport {
     if (wrong === null) continue
     findings.add(`${call.begin}`, () => ({
       kind: 'wrong-mode',
-      text: `${call.member} was asked for ${modeText(mode)} and ${wrong}`,
+      text: `a read at ${call.member}, ${modeText(mode)}, ${wrong}`,
       object: call.request.kind === 'get' ? call.request.name : null,
       atMs: call.endMs,
       members: [call.member],
@@ -42,13 +42,13 @@ function judge(
   const { revision } = mode
   if (answer.kind === 'list') {
     const isRight = mode.kind === 'exact' ? answer.revision === revision : answer.revision >= revision
-    return isRight ? null : `answered a list at revision ${answer.revision}`
+    return isRight ? null : `returned a list at revision ${answer.revision}`
   }
   if (request.kind !== 'get' || mode.kind === 'exact') return undefined
   if (answer.kind === 'object') {
     const next = index.nextChangeAfter(request.name, answer.version.revision)
     if (next === null || next.revision > revision) return null
-    return `showed version ${answer.version.revision}, ${next.deleted ? 'deleted' : 'replaced'} at ${next.revision}`
+    return `returned version ${answer.version.revision}, ${next.deleted ? 'deleted' : 'replaced'} at ${next.revision}`
   }
   if (!isMissing(call)) return undefined
   const last = index.lastChangeUpTo(request.name, revision)

@@ -54,12 +54,12 @@ export class Evaluation {
   }
 
   /**
-   * Counts the characters of a text before it is built.
+   * Counts the steps of a text before it is built: one for each character, or for a few.
    *
    * @throws EvaluationOverBudget
    */
-  allocate(characters: number): void {
-    this.step(characters)
+  allocate(steps: number): void {
+    this.step(steps)
   }
 
   /** Returns the size of a text, bytes, list or map; 1 for other values. */

@@ -1,6 +1,6 @@
 /**
- * Search for texts in linear time. The engine's search takes the product of the lengths for some
- * texts, so it is used for short parts only.
+ * Search for texts in linear time. The time of JavaScript's own search is proportional to the
+ * product of both lengths for some texts, so it is used for short parts only.
  *
  * @source Knuth, Morris and Pratt, "Fast Pattern Matching in Strings"
  */

@@ -27,7 +27,7 @@ export type ExpressionCheck = {
 /**
  * Compiles the expressions of all rules of a schema, and checks their types and what they may cost.
  *
- * @param root has passed all other checks
+ * @param root has passed all checks but those of its rules
  * @source apiextensions `pkg/apis/apiextensions/validation/{validation,cel_validation}.go`
  */
 export function checkExpressions(
@@ -58,7 +58,7 @@ type Problem = {
 type Position = {
   readonly at: Path
   readonly occurrences: Occurrences
-  /** The list around the schema whose elements have no keys; null: there is none. */
+  /** Path of the outermost list around the schema that is not of type map; null: there is none. */
   readonly uncorrelated: Path | null
 }
 
@@ -77,7 +77,7 @@ class ExpressionWalk {
 
   /**
    * @param budget null: unlimited, for a schema that was checked before
-   * @param patterns of both schemas
+   * @param patterns shared by the walks of the new and the old schema
    * @param only the keys of the rules to check; null: all
    */
   constructor(
@@ -179,7 +179,7 @@ class ExpressionWalk {
     if (this.#budget === null) return true
     for (const each of compiled) {
       if (each === null) continue
-      // Checking a rejected expression takes about as long.
+      // The nodes of a rejected expression are unknown: one for two characters is an estimate.
       const nodes = each.kind === 'compiled' ? each.expression.checked.types.size : rule.rule.length / 2
       this.#budget.ruleNodesLeft -= nodes
     }

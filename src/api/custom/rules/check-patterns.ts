@@ -7,8 +7,8 @@ import { patternsTooLarge } from '../check-size.ts'
 export type PatternBudget = Pick<CheckBudget, 'patternsSizeLeft' | 'constantPatterns'>
 
 /**
- * Checks the regular expressions that are constants of an expression. Those that are computed fail
- * when they are evaluated.
+ * Checks the regular expressions that are constants of an expression. Those that are computed are
+ * checked when they are evaluated.
  *
  * @returns the error of the first one that does not compile; null: all compile
  * @source apiserver `pkg/cel/library/regex.go`, FindRegexOptimization

@@ -13,7 +13,7 @@ export type CompiledRule = {
   readonly condition: Compiled
   /** Whether it is a transition rule, which compares the value with the one that it replaces. */
   readonly usesOldSelf: boolean
-  /** null: the rule has a fixed message. */
+  /** null: the rule has a fixed message, or its condition was rejected. */
   readonly message: Compiled | null
   /** The path from the value to the field that is reported. */
   readonly field: readonly FieldStep[]

@@ -85,7 +85,7 @@ function invalidContext(random: SeededRandom): ReadContext | null {
   return random.chance(0.3) ? null : (random.pick([0, 1, 2, 2 ** 40]) as ReadContext)
 }
 
-/** Not always consecutive. */
+/** Returns an entry whose index is sometimes not consecutive. */
 function invalidEntry(random: SeededRandom, index: number, of: Term): Entry {
   const place = {
     index: logIndex(Math.min(index + (random.chance(0.05) ? 1 : 0), Number.MAX_SAFE_INTEGER)),

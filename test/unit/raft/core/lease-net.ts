@@ -190,7 +190,7 @@ export class LeaseNet {
     const leaders = this.#members.filter(({ member }) => member.raft.leader === member.id)
     const timed = leaders.length > 0 && random.chance(0.5) ? random.pick(leaders) : random.pick(this.#members)
     const { member } = timed
-    switch (random.below(9)) {
+    switch (random.below(10)) {
       case 0:
         timed.awakeAt = this.#now + random.below(random.chance(0.3) ? 500 : 120)
         return this.#note(`${member.id} is stalled until ${timed.awakeAt}`)
@@ -221,10 +221,24 @@ export class LeaseNet {
       case 6:
         this.#isolated = random.chance(0.3) ? null : { id: 1 + random.below(5), sinceMs: this.#now }
         return this.#note(`isolated is ${this.#isolated?.id ?? 'none'}`)
+      case 7:
+        return this.#reportEnded(timed)
       default:
         this.#cutOff = new Set()
     }
     if (timed.awakeAt <= this.#now) this.#work(timed)
+  }
+
+  /** Reports to some members that this one has ended, or is connected again. */
+  #reportEnded({ member: { id } }: TimedMember): void {
+    const hasEnded = this.#random.chance(0.8)
+    this.#note(`${id} ${hasEnded ? 'seems to have ended' : 'is connected'}`)
+    for (const timed of this.#members) {
+      if (timed.awakeAt > this.#now || this.#random.chance(0.2)) continue
+      timed.keeper.updateTime(this.#raftMs(timed))
+      timed.member.raft.reportEnded(id, hasEnded)
+      this.#work(timed)
+    }
   }
 
   #crash(timed: TimedMember): void {

@@ -181,7 +181,7 @@ void test('a change that leaves no live majority of voters is refused', () => {
   assert.equal(planChange(three, move, contextWith([1])).kind, 'change')
 })
 
-void test('a future voter is only marked, a learner is demoted at once', () => {
+void test('a learner whose role is set to voter is only marked, and a voter is demoted at once', () => {
   const pinned = simpleConfiguration([...memberInfos([1, 2, 3]), memberInfo(4, 'learner')])
   const up = planChange(pinned, { kind: 'set-role', id: nodeId(4), role: 'voter' }, allHealthy)
   assert.deepEqual(

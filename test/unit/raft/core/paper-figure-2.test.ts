@@ -151,7 +151,7 @@ void test('paper figure 2, followers 2: a granted vote restarts the election tim
   assert.equal(waits(voteRequest(1, 0, 0)), 1)
 })
 
-void test('paper figure 2, candidates 1: a campaign raises the term, votes for itself, restarts the timeout and requests all votes', () => {
+void test('paper figure 2, candidates 1: a campaign raises the term, votes for itself and requests all votes', () => {
   const solo = new Solo({ term: 3, log: [2], configuration: cluster([1, 2, 3], [4]) })
   solo.raft.campaign()
   solo.work()

@@ -12,7 +12,7 @@ import { Solo } from './solo.ts'
 
 const one = { from: nodeId(2), to: nodeId(1) }
 
-void test('paper 5.1: a follower, a candidate and a leader become followers of a later term', () => {
+void test('paper 5.1: a follower, a pre-candidate and a leader become followers of a later term', () => {
   const follower = new Solo({ term: 1 })
   const candidate = new Solo({ term: 1 })
   candidate.raft.campaign()
@@ -132,7 +132,7 @@ void test('paper 5.2: a candidate with a majority becomes leader, not before, an
   )
 })
 
-void test('paper 5.2: a candidate refused by a majority becomes a follower', () => {
+void test('paper 5.2: a pre-candidate refused by a majority becomes a follower', () => {
   const solo = new Solo()
   solo.raft.campaign()
   for (const from of [2, 3]) {

@@ -77,6 +77,7 @@ export class RandomNet {
     else if (random.chance(0.05)) this.#answerFetch()
     else if (random.chance(this.#swarm.campaigns)) member.raft.campaign()
     else if (random.chance(0.01)) member.raft.reportUnreachable(random.pick([...this.members.keys()]))
+    else if (random.chance(this.#swarm.ends)) this.#reportEnded(this.#leaderOr(member).id)
     else if (random.chance(0.4)) this.#finishWrite(member)
     else this.#deliver()
     this.#work(member)
@@ -304,6 +305,17 @@ export class RandomNet {
   #tick(member: Member): void {
     member.raft.tick()
     if (member.id === this.#swarm.hasty) member.raft.tick()
+  }
+
+  /** Reports to some members that this one has ended, or is connected again. */
+  #reportEnded(id: NodeId): void {
+    const hasEnded = this.#random.chance(0.8)
+    this.#note(`${id} ${hasEnded ? 'seems to have ended' : 'is connected'}`)
+    for (const member of this.members.values()) {
+      if (member.id === this.#paused || this.#random.chance(0.2)) continue
+      member.raft.reportEnded(id, hasEnded)
+      this.#work(member)
+    }
   }
 
   /** Sometimes all links are healed. */

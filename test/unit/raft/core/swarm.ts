@@ -25,6 +25,8 @@ export type Swarm = {
   readonly replays: number
   readonly transfers: number
   readonly campaigns: number
+  /** Reports that a peer has ended, right or wrong. */
+  readonly ends: number
   /** Entries fetched from the log arrive later. */
   readonly slowReads: number
   /** A member with a faster clock. */
@@ -49,6 +51,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
     replays: random.pick([0, 0, 0.05]),
     transfers: random.pick([0, 0.001, 0.03]),
     campaigns: random.pick([0.001, 0.02]),
+    ends: random.pick([0, 0.01, 0.05]),
     slowReads: random.pick([0, 0.5]),
     hasty: random.pick([null, null, nodeId(1), nodeId(2)]),
     electionTicks: random.pick([3, 3, 10]),

@@ -100,7 +100,7 @@ void test('thesis 4.2.2: a leader that is being removed does not count itself', 
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'follower'])
 })
 
-void test('thesis 4.2.2: a leader that is being removed keeps its leadership by a majority of the others', () => {
+void test('thesis 4.2.2: a leader that is being removed steps down without responses of a majority of the others', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: memberInfos([2, 3]) })

@@ -286,7 +286,7 @@ function runFaulty(seed: number, roles: Set<string>): number {
   return refusals
 }
 
-/** Its peers grant their votes, so that it becomes leader sometimes. */
+/** Campaigns, or lets a peer grant its vote, so that it becomes leader sometimes. */
 function elect(solo: Solo, random: SeededRandom): void {
   const { role } = solo.raft.status()
   if (role === 'follower') return solo.raft.campaign()

@@ -215,7 +215,7 @@ class RandomMembers {
     })
   }
 
-  /** A removed member never returns under its id, however late the addition is repeated. */
+  /** Checks that no removed member returns under its id, however late the addition is repeated. */
   #noteDecided({ index, configuration }: MembersChanged): void {
     if (this.#decided.has(index)) return
     this.#decided.set(index, configuration)

@@ -154,7 +154,7 @@ void test('a log that always has too much to rewrite is trimmed once it is compa
     return bench.toRaft.at(-1)
   }
   let last = 0
-  // Five entries, together more than is rewritten.
+  // Six entries, together more than is rewritten.
   const load = async (first: string): Promise<void> => {
     const texts = [first, ...Array.from({ length: 5 }, () => 'x'.repeat(2 * 1024 * 1024))]
     bench.raft.post(asMessage(last, write(texts.map((text) => command(++last, 1, text)))))

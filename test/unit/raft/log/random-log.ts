@@ -27,7 +27,7 @@ export function perform(store: LogStore, operation: LogOperation): void {
   else store.compact(operation.base)
 }
 
-/** Small segments of a few groups, so that every test crosses their borders. */
+/** Opens a log with small segments of a few groups, so that every test crosses their borders. */
 export function openTinyWal(disk: SimulatedDisk): Wal {
   return Wal.open({ disk, random: new SeededRandom(99), segmentBytes: 6 * 1024, aheadBytes: 3 * 1024 })
 }

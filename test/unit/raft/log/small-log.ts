@@ -18,7 +18,8 @@ export function openSmallWal(disk: SimulatedDisk): Wal {
 }
 
 /**
- * Four segments; entries of text, and entries with one byte among zeros that fill whole sectors.
+ * Returns a log of four segments with entries of text, and entries with one byte among zeros that
+ * fill whole sectors.
  */
 export function smallLog(end: 'closed' | 'killed'): SimulatedDisk {
   const disk = new SimulatedDisk(new SeededRandom(1))

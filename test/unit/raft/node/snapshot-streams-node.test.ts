@@ -103,7 +103,7 @@ void test('a failing chunk ends the stream once, and what follows is ignored', a
   )
 })
 
-void test('a source answers each pull in order, and is closed on abort', async () => {
+void test('a source answers each pull in order, and is closed once', async () => {
   const { machine, streams, posted } = bench()
   let closed = 0
   const produce = machine.produceSnapshot.bind(machine)

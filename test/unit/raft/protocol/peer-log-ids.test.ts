@@ -89,7 +89,7 @@ void test('a gathering peer is refused by a founded cluster, whether its log is 
   assert.deepEqual(requested, [])
 })
 
-void test('a member that agreed accepts only founders with the agreed logs', async () => {
+void test('a member that agreed accepts a founder only with its agreed log', async () => {
   const { logIds } = bench(agreed)
   for (const phase of ['gathering', 'agreed', 'founded'] as const) {
     assert.equal(await logIds.verify(founder, of('f1', 'c1', phase)), 'ok', phase)

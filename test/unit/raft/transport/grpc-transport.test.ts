@@ -67,7 +67,7 @@ void test('an invalid address is treated like an unreachable one', async () => {
       memberInfo({ id: nodeId(7 + at), name: `odd${at}` }, address),
     )
     a.transport.setPeers([a.info, ...odd])
-    await until('both are reported unreachable', () =>
+    await until('all are reported unreachable', () =>
       odd.every(({ name }) => events.some(({ event }) => isDown(event, name))),
     )
     const b = await startMember(harness, { name: 'n2', id: 2 })
@@ -459,7 +459,7 @@ void test('a member cannot send messages as another member', async () => {
   })
 })
 
-void test('a caller without a certificate, or without TLS, is not accepted', async () => {
+void test('a caller without a certificate, without TLS, or with an old version of TLS is not accepted', async () => {
   await withHarness(ours, async (harness) => {
     const [, b] = await pair(harness)
     const error = await callMessages(b, null, [encodeHelloFrame(hello)])
@@ -522,7 +522,7 @@ void test('a snapshot with a wrong checksum, or without a trailer, is aborted, n
   })
 })
 
-void test('a peer that stops reading is reported unreachable and uses at most the memory of its queue', async () => {
+void test('a peer that stops reading is reported unreachable and uses a limited amount of memory', async () => {
   const { certificatePem, keyPem } = ours('n2')
   const pairs = [{ private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certificatePem) }]
   const server = new Server()

@@ -119,7 +119,7 @@ void test('a port that is closed before it listens fails with closed', async () 
   await assert.rejects(listening, (cause) => cause instanceof TransportError && cause.code === 'closed')
 })
 
-void test('a connection without an accepted handshake is closed at its deadline, whatever it is doing', async (t) => {
+void test('a connection without an accepted handshake is closed at its deadline', async (t) => {
   const { peers, port, taken, refused } = await open(t)
   const [silent, member] = [await dial(port), await dial(port)]
   await until(() => taken.length === 2)

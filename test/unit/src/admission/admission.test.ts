@@ -11,7 +11,7 @@ import { admissionChain } from '../../../../src/admission/chain.ts'
 import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 
-void test('all plugins mutate in order, then all validate in order, each the result of the previous ones', async (t) => {
+void test('all plugins mutate in order, each the result of the previous one, and then all validate the last result', async (t) => {
   const log: string[] = []
   const plugin = (name: string): AdmissionPlugin => ({
     name,
@@ -66,7 +66,7 @@ void test('admission cannot change fields that only the server sets', async (t) 
   assert.deepEqual({ ...changed.object.metadata, resourceVersion }, made.object.metadata)
 })
 
-void test('a refusal stops a create, an update and a delete, dry runs too', async (t) => {
+void test('the first plugin that refuses decides about a create, an update and a delete, and about dry runs', async (t) => {
   let refusing = false
   const refuse: AdmissionPlugin = {
     name: 'refuse',
@@ -74,7 +74,14 @@ void test('a refusal stops a create, an update and a delete, dry runs too', asyn
       if (refusing) throw forbidden({ group: '', resource: 'configmaps' }, target.name ?? '', 'because')
     },
   }
-  const api = await Fixture.open({ admission: admissionChain([refuse]) })
+  const later: AdmissionPlugin = {
+    name: 'later',
+    validate: ({ target }) => {
+      if (refusing)
+        throw forbidden({ group: '', resource: 'configmaps' }, target.name ?? '', 'of another plugin')
+    },
+  }
+  const api = await Fixture.open({ admission: admissionChain([refuse, later]) })
   t.after(() => api.close())
   await api.configMap('x')
   refusing = true
@@ -83,6 +90,7 @@ void test('a refusal stops a create, an update and a delete, dry runs too', asyn
     api.configMap('y'),
     api.create({ body: { metadata: { name: 'y' } }, query }),
     api.patch({ name: 'x', body: { data: { k: 'v' } } }),
+    api.patch({ name: 'x', body: { data: { k: 'v' } }, query }),
     api.delete({ name: 'x' }),
     api.delete({ name: 'x', query }),
   ]) {

@@ -1,8 +1,8 @@
 /*
  * Goal: an object that violates any of many LimitRanges is refused, and no other; a namespace has
  * only as many LimitRanges and ResourceQuotas as writes can be compared with.
- * Method: random LimitRanges and objects, against a naive comparison of every container with every
- * LimitRange by itself; the shipped plugins and verbs in memory.
+ * Method: random LimitRanges and objects, checked with all LimitRanges at once and with each alone;
+ * the shipped plugins and verbs in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ function randomPod(random: SeededRandom): JsonObject {
   return { containers: list(1 + random.below(4)), initContainers: list(random.below(2)) }
 }
 
-void test('an object is refused by one of many LimitRanges that it violates alone, and only if there is one', (t) => {
+void test('many LimitRanges refuse an object if one of them alone refuses it, for the reasons of such a one', (t) => {
   const seed = Number(process.env['SEED'] ?? 1)
   t.diagnostic(`repeat with SEED=${seed} node dist/test/run.js --only admission/limit-range-rules`)
   const random = new SeededRandom(seed)
@@ -72,7 +72,7 @@ void test('an object is refused by one of many LimitRanges that it violates alon
   assert.ok(seen.refused > 500 && seen.accepted > 500, JSON.stringify(seen))
 })
 
-void test('a namespace at the limit accepts no further LimitRange or ResourceQuota, but other changes of them', async (t) => {
+void test('a namespace at the limit accepts no further LimitRange or ResourceQuota; existing ones can be changed and deleted', async (t) => {
   const { api, race } = await openRacing()
   t.after(() => api.close())
   for (const [kind, plural, spec] of [
@@ -120,7 +120,7 @@ void test('a LimitRange in a namespace with too many bytes of others may shrink,
   await change(8)
 })
 
-/** Opens a fixture in which a LimitRange, or a change of one, overtakes the next write. */
+/** Opens a fixture with the plugins of this test, whose next write `race.before` overtakes. */
 function openRacing(): ReturnType<typeof openRacingFixture> {
   const orch = namesOf('orch.io')
   const quotas = resourceQuotaAdmission({ names: orch })

@@ -109,7 +109,7 @@ const containersOf = (count: number): JsonObject => ({
   containers: Array.from({ length: count }, (_, at) => ({ name: `c${at}`, image: 'i' })),
 })
 
-void test('LimitRanger reports 64 violations of a Pod, however many containers and limits there are', async (t) => {
+void test('LimitRanger reports at most 64 violations of a Pod, however many containers and limits there are', async (t) => {
   const api = await open(limitRanger({ names }))
   t.after(() => api.close())
   const limits = [{ type: 'Pod', max: extended(2000) }]
@@ -130,7 +130,7 @@ void test('LimitRanger refuses a Pod that would get more than 10000 defaults', a
   assert.match(seen.message, /"b" is forbidden: its containers would get more than 10000 default requests/)
 })
 
-void test('a container gets each default of the first LimitRange that has one, and the annotation is that of the last', async (t) => {
+void test('a container gets each default of the first LimitRange that has it, and the annotation names the defaults of the last LimitRange that set any', async (t) => {
   const api = await open(limitRanger({ names }))
   t.after(() => api.close())
   for (const [name, item] of [

@@ -305,7 +305,7 @@ void test('a misspelled configuration is refused, since its plugin would stay at
   assert.deepEqual(problems, ['defaults: must be an object', 'exemptions: must be an object'])
 })
 
-void test('a namespace with large Pods is labelled without parsing all of them at once', async (t) => {
+void test('labelling a namespace checks only as many of its large Pods as may be parsed in one turn', async (t) => {
   const api = await open(t)
   const value = 'x'.repeat(900 * 1024)
   for (let at = 0; at < 12; at++) {

@@ -10,7 +10,7 @@ export type Race = {
   skipsPlugins: boolean
 }
 
-/** Opens a fixture whose next write is overtaken by those of `race.before`. */
+/** Opens a fixture whose next write is overtaken by the writes of `race.before`. */
 export async function openRacingFixture(
   plugins: readonly AdmissionPlugin[],
 ): Promise<{ readonly api: Fixture; readonly race: Race }> {

@@ -111,7 +111,7 @@ void test('spec 5.9: a node writes its own objects only', async (t) => {
   await create('ConfigMap', { metadata: { name: 'x' } })
 })
 
-void test('spec 5.9: a node gives its Node no owners, by which the garbage collector would delete it', async (t) => {
+void test('spec 5.9: a node may not change the owners of its Node, so that the garbage collector does not delete it', async (t) => {
   const api = await Fixture.open({
     domain: 'k8s.io',
     admission: admissionChain([nodeRestriction({ names })]),
@@ -146,7 +146,7 @@ void test('spec 5.9: a node gives its Node no owners, by which the garbage colle
   assert.match((await refused(freed)).message, words)
 })
 
-void test('spec 5.9: a node may set the labels of its own kind and topology only', () => {
+void test('spec 5.9: of the labels in the domains of the API a node may set only those that upstream permits to nodes', () => {
   const bad = [
     'kubernetes.io/x',
     'a.k8s.io/x',
@@ -167,7 +167,7 @@ void test('spec 5.9: a node may set the labels of its own kind and topology only
   assert.deepEqual(forbiddenNodeLabels(labels, labels, names), [])
 })
 
-void test('spec 5.9: owners are changed by users with permission to delete, and block deletion with permission for finalizers', async (t) => {
+void test('spec 5.9: a change of owners needs permission to delete the object, and blockOwnerDeletion permission for the finalizers of the owner', async (t) => {
   const rule = (verbs: string, resource: string) => ({
     verbs: [verbs],
     apiGroups: [''],

@@ -1,8 +1,8 @@
 /*
  * Goal: quotas refuse as upstream 1.24 does, in its words, and usage is exact whatever the order in
  * which concurrent writes are applied.
- * Method: the shipped plugin, verbs and machine in memory; a table of objects; random interleavings
- * against a naive evaluator.
+ * Method: the shipped plugin, verbs and machine in memory; random concurrent creates; writes that
+ * overtake a write between its evaluation and its commit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -109,7 +109,7 @@ void test('spec 5.9: quotas count objects of every kind, by name and by group', 
   await api.create({ kind: 'Lease', body: { metadata: { name: 'a' } } })
   assert.equal((await refused(api.create({ kind: 'Lease', body: { metadata: { name: 'b' } } }))).code, 403)
   assert.equal((await api.create({ kind: 'Secret', body: { metadata: { name: 'b' } } })).code, 201)
-  // Events are not counted, and another namespace has quotas of its own.
+  // Another namespace has quotas of its own.
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'other' } } })
   const body = { metadata: { name: 'b', namespace: 'other' } }
   assert.equal((await api.create({ kind: 'ConfigMap', namespace: 'other', body })).code, 201)
@@ -142,7 +142,7 @@ void test('spec 5.9: all quotas of a namespace count, each in its scope', async 
     'requests.example.com/gpu': '2',
   })
   assert.match((await refused(pod(api, 'c'))).message, /exceeded quota: best,/)
-  // An update into a scope is counted there, and refused if the scope is full.
+  // An update that moves a Pod into a scope is refused if the quota of the scope is used up.
   await pod(api, 'd', { requests: { cpu: '0' } }, {}).catch(() => undefined)
   await api.delete({ kind: 'ResourceQuota', name: 'best' })
   await pod(api, 'e')

@@ -1,6 +1,6 @@
 /*
- * Goal: every Pod has an existing service account, and the pull secrets of it. Method: the shipped
- * plugin and verbs.
+ * Goal: every Pod except a mirror Pod has an existing service account, and its pull secrets unless
+ * the Pod has pull secrets itself. Method: the shipped plugin and verbs.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -133,7 +133,7 @@ void test('a mirror Pod that uses an account, a Secret or a token is refused', a
   }
 })
 
-void test('spec 5.6: an account with the annotation for it lets its Pods use only the Secrets that it lists', async (t) => {
+void test('spec 5.6: an account with the annotation enforce-mountable-secrets lets its Pods use only the Secrets that it lists', async (t) => {
   const api = await open(t)
   await api.create({
     kind: 'ServiceAccount',

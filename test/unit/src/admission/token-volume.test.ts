@@ -85,7 +85,7 @@ void test('spec 5.6: a Pod or its account declines the token, and the Pod takes 
   assert.equal(await has('c', { ...quiet, automountServiceAccountToken: true }), true)
 })
 
-void test('a container that mounts something at the path keeps that, and a volume of the kind is used again', async (t) => {
+void test('a container keeps what it mounts at the path of the token, and a volume named kube-api-access-* is used', async (t) => {
   const api = await open(t)
   const mountPath = '/var/run/secrets/orch.io/serviceaccount'
   const volumes = [{ name: 'own', emptyDir: {} }]

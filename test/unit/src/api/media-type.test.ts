@@ -7,7 +7,7 @@ import { bodyFormatOf, JSON_SERVED, negotiate, patchFormatOf } from '../../../..
 
 const jsonAndPlain = [...JSON_SERVED, { type: 'text/plain' }]
 
-void test('spec 4.7: an unsupported media type falls back to a supported one', () => {
+void test('spec 4.7: JSON is served to a client that accepts it, whatever else and with whatever parameters', () => {
   for (const accept of [
     '',
     '*/*',
@@ -28,7 +28,7 @@ void test('spec 4.7: an unsupported media type falls back to a supported one', (
   }
 })
 
-void test('spec 4.7: a request for unsupported media types only is a 406', () => {
+void test('spec 4.7: a request that accepts no supported media type is a 406', () => {
   for (const accept of [
     'application/yaml',
     'application/json;as=Table;v=v1;g=meta.k8s.io',

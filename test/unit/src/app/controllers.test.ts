@@ -1,7 +1,7 @@
 /*
- * Goal: each controller writes as a user of its own, and a disabled one does not work.
+ * Goal: each controller writes as its user, and the user of a disabled one does not write.
  * Method: the shipped controllers, verbs and admission of one member that leads; an admission
- * plugin records the users that write. Permissions beyond the one for a path are refused.
+ * plugin records the users that write. The users have no permissions.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -143,7 +143,7 @@ function sorted(users: readonly string[]): readonly string[] {
 }
 
 for (const domain of DOMAINS) {
-  void test(`${domain}: every controller writes as its own user, also what that user has no permission for`, async (t) => {
+  void test(`${domain}: every controller writes as its user, also what that user has no permission for`, async (t) => {
     const { api, writers } = await leadRecorded(t, domain, CONTROLLERS)
     await work(api)
     assert.deepEqual([...writers].sort(), sorted([SERVER, ...Object.values(usersIn(api.names))]))

@@ -1,7 +1,7 @@
 /*
  * Goal: an error about a member that may have lost its vote names the command that replaces it;
  * other errors do not.
- * Method: the library's own lines.
+ * Method: errors of the Raft library, most of them made by its own functions.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -37,7 +37,7 @@ void test('a full disk does not suggest a replacement', () => {
   assert.equal(withReplacement(full, config), full)
 })
 
-void test('a lost promise does not suggest an older copy of the directory', () => {
+void test('errors about a damaged log or a missing segment warn against restoring an older copy of the directory', () => {
   for (const line of [damaged('log/1', 512, 'the chain ends').message, missingSegment('log/2').message]) {
     assert.match(line, /do not restore an older copy of it/)
     assert.doesNotMatch(line, /undamaged copy/)

@@ -1,7 +1,7 @@
 /*
  * Goal: the served kinds follow the stage of a version and the switches, of which the narrower one
  * decides.
- * Method: made-up kinds of each stage under command lines.
+ * Method: made-up kinds of each stage, and values of --runtime-config.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: flags decide which keys, issuers and audiences of service account tokens count, and an
- * unusable key file makes the start fail with its name. Method: files in a temporary directory.
+ * Goal: flags decide which keys, issuers and audiences of service account tokens are accepted, and
+ * an unusable key file makes the start fail with its name. Method: files in a temporary directory.
  */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
@@ -155,6 +155,8 @@ void test('a file without a usable key makes the start fail with its name and wi
         assert.ok(error instanceof StartError && error.code === 'keys')
         assert.match(error.message, why)
         assert.ok(error.message.includes(`--service-account-key-file ${path}`), error.message)
+        const [, first = ''] = content.split('\n')
+        assert.ok(first === '' || !error.message.includes(first), error.message)
         return true
       },
     )
@@ -163,7 +165,7 @@ void test('a file without a usable key makes the start fail with its name and wi
   assert.throws(() => kit.configured(['--service-account-key-file', missing]), /missing cannot be read/)
 })
 
-void test('issuers and audiences are those of the flags; an audience is an issuer by default', async (t) => {
+void test('issuers and audiences are those of the flags; by default the audiences are the issuers', async (t) => {
   const kit = new Kit(t)
   const issuers = ['--service-account-issuer', 'https://a', '--service-account-issuer', 'https://b']
   const several = kit.configured(issuers)

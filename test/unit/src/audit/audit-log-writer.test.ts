@@ -2,7 +2,7 @@
  * Goal: lines reach the log in order, and each lost line is counted; full files are rotated and old
  * ones deleted; a slow, full or broken disk delays only calls that have to wait, and memory stays
  * bounded.
- * Method: an in-memory file system that the test delays and breaks, and a clock that stands still.
+ * Method: an in-memory file system that the test delays and breaks, and a manual clock.
  */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
@@ -15,7 +15,7 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 class MemoryFiles implements LogFiles {
   readonly contents = new Map<string, string>()
-  /** Bytes of each append. */
+  /** The text of each append. */
   readonly appends: string[] = []
   /** The error of the next calls; null: they succeed. */
   broken: string | null = null

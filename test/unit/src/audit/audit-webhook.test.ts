@@ -2,7 +2,7 @@
  * Goal: events are sent in lists, in order, and an accepted event is not sent again; a receiver
  * that is unreachable, rejects or hangs has a bounded, counted cost, and the end of a member does
  * not wait for it.
- * Method: a receiver with prepared responses, and a clock that stands still.
+ * Method: a receiver with prepared responses, and a manual clock.
  */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'

@@ -20,6 +20,6 @@ const headers: readonly (readonly [header: string | undefined, token: string | n
   ['Bearer abc more words', 'abc'],
 ]
 
-void test('the token is the first word after the scheme, in any case of letters', () => {
+void test('the token is the first word after the scheme, which may be in upper or lower case', () => {
   for (const [header, token] of headers) assert.equal(bearerToken(header), token, JSON.stringify(header))
 })

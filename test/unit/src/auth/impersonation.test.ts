@@ -1,6 +1,6 @@
 /*
  * Goal: the impersonation headers name exactly one user, and each name needs its permission.
- * Method: headers as Node reads them, names and values in turn.
+ * Method: headers as in `rawHeaders` of Node: a list in which names and values alternate.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -5,7 +5,7 @@ import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import { ReviewWebhook } from '../../../../src/auth/webhook/review-webhook.ts'
 import type { OutwardResult } from '../../../../src/outward/outward-client.ts'
 
-void test('a review is refused with 429 when too many wait, and its failure is not that of the webhook', async () => {
+void test('a review is refused with 429 when too many wait, which does not count as a failure of the webhook', async () => {
   let result: OutwardResult = { kind: 'failed', reason: 'busy', why: 'full' }
   const failures: string[] = []
   const webhook = new ReviewWebhook(

@@ -1,6 +1,6 @@
 /*
- * Goal: rules are covered exactly when every action that they allow is allowed to the owner, as far
- * as rules can show it. Method: random rules against all actions of a small world.
+ * Goal: covered rules allow only actions that the owner may perform, and the owner's rules are
+ * covered. Method: random rules against all actions of a small world.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

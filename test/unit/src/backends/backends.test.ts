@@ -17,7 +17,7 @@ import { limits } from '../../../../src/config/limits.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 import { until } from '../../../support/tools/until.ts'
 
-void test('an address that is part of no URL fails like one that is not reached', async () => {
+void test('a host that cannot be part of a URL fails in the words of upstream, like one that cannot be reached', async () => {
   const backends = new Backends(
     { identity: () => null, addressTypes: [], connectMsMax: 60_000 },
     { clock: systemClock },

@@ -1,6 +1,6 @@
 /*
- * Goal: credentials for node agents are checked at the start, and renewed without one.
- * Method: files that the test replaces, and the clock of the test.
+ * Goal: credentials for node agents are checked at the start, and renewed without a restart.
+ * Method: files that the test replaces, and the system clock.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /*
  * Goal: incarnations of a cluster that began in different seconds never issue the same revision.
- * Everything that members must agree on follows from the ID of the incarnation, which fits a single
- * snapshot.
+ * Everything that members must agree on follows from the ID of the incarnation, which is valid for
+ * one snapshot only.
  * Method: properties over times and revisions; IDs created, parsed and damaged.
  */
 import assert from 'node:assert/strict'

@@ -75,7 +75,7 @@ void test('the stream may be split anywhere', () => {
   }
 })
 
-void test('a byte changed anywhere is found', () => {
+void test('a byte changed anywhere is detected', () => {
   for (const secret of [null, key]) {
     const file = fileOf(small.chunks, secret)
     assert.ok(file.length < 8000, `${file.length} bytes`)
@@ -113,7 +113,7 @@ function chunksIn(file: Buffer): readonly Buffer[] {
   return chunks
 }
 
-/** Returns a file of many random chunks. */
+/** Returns a file of many chunks that all differ. */
 function noiseFile(secret: Secret | null, salt: number): Buffer {
   const written: Uint8Array[] = []
   const { header } = new SnapshotFile(bytesOf(fileOf(small.chunks, secret, salt)), 'b.snap')
@@ -169,7 +169,7 @@ void test('without its secret only the header of a file can be read', () => {
   assert.match(refusal(locked, otherKey).message, /saved with another key/)
 })
 
-void test('two files of one state share no key', () => {
+void test('two files of one state are encrypted differently', () => {
   const [one, other] = [fileOf(large.chunks, key, 5), fileOf(large.chunks, key, 6)]
   assert.notDeepEqual(chunksIn(one)[0], chunksIn(other)[0])
 })

@@ -12,7 +12,7 @@ import { emptyForRestore, readMark, writeMark } from '../../../../src/backup/unf
 import { databaseFolder, unfinishedFileName } from '../../../../src/data-dir/layout.ts'
 
 for (const text of ['', '{', '{"command":"recover","step":"making"}', '{"command":"other"}']) {
-  void test(`a mark of ${JSON.stringify(text)} is refused, and the directory is to be kept`, (t) => {
+  void test(`a mark of ${JSON.stringify(text)} is refused, and the error advises to keep the directory`, (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'orch-unfinished-'))
     t.after(() => rmSync(directory, { recursive: true }))
     mkdirSync(join(directory, 'before-x'))

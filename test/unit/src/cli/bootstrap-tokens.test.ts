@@ -1,6 +1,6 @@
 /*
  * Goal: `orchctl token` makes tokens that work or names the reason, leaves no token that it did not
- * print, and prints no control characters of others.
+ * print, and prints no control characters of stored tokens.
  * Method: the whole command line in this process, against a small HTTP server that records calls.
  */
 import assert from 'node:assert/strict'
@@ -115,13 +115,13 @@ void test('token create names the controller without which no node can check clu
   assert.match(noted.join(), /cluster-info.*not signed.*--controllers=\*,bootstrapsigner,tokencleaner/)
 })
 
-void test('the help of token create has the lifetime as one writes it', async (t) => {
+void test('the help of token create shows the default lifetime as a duration', async (t) => {
   const { printed, run } = await open(t)
   assert.equal(await run('create', '--help'), 0)
   assert.match(printed.join(' '), /--ttl <duration>[^-]*\(default:\s+24h\)/)
 })
 
-void test('token list prints a description on one line, without what terminals take for commands', async (t) => {
+void test('token list prints a description on one line, without control characters', async (t) => {
   const { server, printed, run } = await open(t)
   const encoded = (text: string): string => Buffer.from(text).toString('base64')
   const data = { 'token-id': encoded('abcdef'), description: encoded('rack\n\u001b[31m7\u009b2J') }

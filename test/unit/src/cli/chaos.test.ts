@@ -1,5 +1,5 @@
 /*
- * Goal: the printed plan is the one that is run, invalid options are rejected in one line, and only
+ * Goal: the same options print the same plan, invalid ones are rejected in one line, and only
  * clusters started with `--chaos` have proxies.
  * Method: the command line in this process; nothing is started.
  */
@@ -80,6 +80,7 @@ void test('an invalid option is one line and exit code 2, an impossible one is o
     const reported = await orchctl('chaos', ...flags)
     assert.equal(reported.code, code, reported.err)
     assert.match(reported.err, words)
+    assert.doesNotMatch(reported.err, /\n/)
   }
 })
 

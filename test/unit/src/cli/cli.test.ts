@@ -264,7 +264,7 @@ void test('columns are as wide as their widest cell', () => {
   assert.deepEqual(formatTable(rows), ['A      LONG   C', 'wide   x'])
 })
 
-void test('the example configurations of several hosts are understood as they stand', () => {
+void test('the server understands the example configurations of one and of three nodes', () => {
   const directory = join(import.meta.dirname, '../../../../../cluster-config')
   const readFile = (path: string): string => readFileSync(path, 'utf8')
   const one = loadConfig({ args: ['--config', join(directory, 'one-node.yaml')], readFile })

@@ -18,7 +18,7 @@ import type { Terminal } from '../../../../src/cli/terminal.ts'
 const names = ['n10', 'n2', 'n1', 'a-3', 'n20', 'a-12']
 const inOrder = ['a-3', 'a-12', 'n1', 'n2', 'n10', 'n20']
 
-void test('member list sorts n2 before n10, and so are members without an answer', async (t) => {
+void test('member list sorts n2 before n10, in the table, in JSON and in the errors about members that do not respond', async (t) => {
   const members = names.map((name, at) => ({
     ...{ id: String(at), name, role: 'voter', wantedRole: 'voter' },
   }))

@@ -140,7 +140,7 @@ void test('pki renew that renews nothing does not print that files are to be cop
   assert.equal(noted.length, 5)
 })
 
-void test('pki status and pki renew of a directory without certificates name the right one', async (t) => {
+void test('pki status and pki renew of a directory without certificates fail and ask for the right directory', async (t) => {
   const { directory, noted, run } = await open(t)
   for (const command of ['status', 'renew']) {
     assert.equal(await run('pki', command, '--dir', join(directory, 'other')), 1)
@@ -192,7 +192,7 @@ void test('pki rotate-ca replaces an authority in three steps, and each certific
   assert.match(printed.join(), /files exist and match/)
 })
 
-void test('pki rotate-ca refuses the next step while members cannot be asked', async (t) => {
+void test('pki rotate-ca refuses the next step while members cannot be reached', async (t) => {
   const { directory, noted, run } = await open(t)
   const rotate = (): Promise<number> =>
     run('pki', 'rotate-ca', '--dir', directory, '--authority', 'peer', '--kubeconfig', kubeconfig)

@@ -160,7 +160,7 @@ const outOfRange: readonly (readonly [string, string, string])[] = [
 ]
 
 for (const [flag, value, range] of outOfRange) {
-  void test(`${flag} ${value} is refused as it was typed`, async () => {
+  void test(`${flag} ${value} is refused with the value as it was typed and the range`, async () => {
     const noted: string[] = []
     const code = await cli(['settings', 'set', flag, value, '--kubeconfig', '/nowhere'], {
       ...{ clock: systemClock, random: freshRandom(), program: 'orchctl' },

@@ -198,7 +198,7 @@ void test('a definition that changes during the migration is not declared migrat
   assert.deepEqual(api.storedVersions, ['v1', 'v2'])
 })
 
-void test('a concurrent change of the status is read again, and an interruption leaves the definition alone', async () => {
+void test('a conflict about the status is retried, and an interruption leaves the definition as it is', async () => {
   const api = new FakeApi(3)
   let conflicts = 0
   api.before = ({ path }) =>

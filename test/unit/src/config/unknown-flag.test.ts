@@ -33,7 +33,7 @@ void test('the error for a flag of another server has the nearest flag of this o
   ]) {
     const message = refusal(['--in-memory', foreign])
     const [, nearest = ''] =
-      /^unknown flag --[a-z-]+ \(command line\): .* --([a-z0-9-]+)[,?]/.exec(message) ?? []
+      /^unknown flag --[a-z-]+ \(command line\): .* --([a-z0-9-]+), see --help$/.exec(message) ?? []
     assert.ok(
       flagNames.some((name) => name === nearest),
       message,

@@ -27,7 +27,7 @@ const NAME = 'extension-apiserver-authentication'
 const NAMESPACE = 'kube-system'
 const PLACE = { kind: 'ConfigMap', name: NAME, namespace: NAMESPACE } as const
 
-/** Certificates end with one line break there. */
+/** Certificates end with one line break in the ConfigMap. */
 const pemOf = (authority: TestAuthority): string => `${authority.pem.trim()}\n`
 const [clients, proxies, others] = ['clients', 'proxies', 'others'].map((name) =>
   pemOf(new TestAuthority(name)),
@@ -184,7 +184,7 @@ void test('a ConfigMap that is deleted before its update is created again, and n
   })
 })
 
-/** Moves by hand; its wall clock is that of the certificates. */
+/** A clock that moves by hand, except that its wall clock is real: certificates are valid now. */
 function movedByHand({ clock }: Fixture): Clock {
   return {
     monotonicMs: () => clock.monotonicMs(),

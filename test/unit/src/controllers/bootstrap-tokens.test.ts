@@ -131,11 +131,16 @@ void test('the kubeconfig of cluster-info follows the authorities of the cluster
 
 void test('a Secret under a false name, or of another type, signs nothing and is not removed', async (t) => {
   const api = await lead(t, { domain: 'k8s.io', enabled })
-  await storeToken(api, 'aaaaaa', { 'token-id': 'bbbbbb', expiration: '2020-01-01T00:00:00Z' })
+  const expired = { expiration: '2020-01-01T00:00:00Z' }
+  await storeToken(api, 'aaaaaa', { 'token-id': 'bbbbbb' })
+  await storeToken(api, 'cccccc', { 'token-id': 'dddddd', ...expired })
+  await storeToken(api, 'eeeeee', {}, 'Opaque')
+  await storeToken(api, 'ffffff', expired, 'Opaque')
   await storeClusterInfo(api)
   await rest(api)
   assert.deepEqual(Object.keys(await dataOf(api)), ['kubeconfig'])
   const namespace = api.names.systemNamespace
-  const name = 'bootstrap-token-aaaaaa'
-  assert.equal((await api.get({ kind: 'Secret', namespace, name })).code, 200)
+  for (const id of ['aaaaaa', 'cccccc', 'eeeeee', 'ffffff']) {
+    assert.equal((await api.get({ kind: 'Secret', namespace, name: `bootstrap-token-${id}` })).code, 200, id)
+  }
 })

@@ -65,7 +65,7 @@ void test('a new cluster with all controllers, and new namespaces, get no event 
   assert.deepEqual(await eventsIn(api), [])
 })
 
-void test('a namespace that content keeps for a minute has one warning each half hour, outside of it', async (t) => {
+void test('a namespace that content keeps for a minute has one warning each half hour, in the namespace default', async (t) => {
   const { api } = await open(t, 'namespace')
   await namespace(api, 'n')
   for (const name of ['a', 'b'])

@@ -1,6 +1,6 @@
 /*
- * Goal: events cost a controller nothing, and their number is bounded. Method: the shipped recorder
- * on the verbs of one member.
+ * Goal: an event that cannot be stored does not affect others, and the number of events is bounded.
+ * Method: the shipped recorder on the verbs of one member.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

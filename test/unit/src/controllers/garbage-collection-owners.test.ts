@@ -1,6 +1,6 @@
 /*
  * Goal: an owner is looked up by its kind and its place, whatever the number of kinds and of
- * references. Method: the shipped controller on the shipped verbs; lookups are counted.
+ * references. Method: the shipped controller on the shipped verbs; reads of kinds are counted.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -71,7 +71,7 @@ void test('looking up many owners does not walk through all kinds for each', asy
   assert.deepEqual(errors, [])
 })
 
-void test('a dependent elsewhere that names the uid of an owner does not block its foreground deletion', async (t) => {
+void test('a dependent in another namespace, or in none, that names the uid of an owner does not block its foreground deletion', async (t) => {
   const { api, errors } = await opened(t)
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'other' } } })
   const finalizers = ['x.io/a']
@@ -88,7 +88,7 @@ void test('a dependent elsewhere that names the uid of an owner does not block i
   assert.deepEqual(errors, [])
 })
 
-void test('a dependent in the place of its owner blocks a foreground deletion next to one elsewhere', async (t) => {
+void test('a dependent in the namespace of its owner blocks a foreground deletion, also if another namespace has one', async (t) => {
   const { api, errors } = await opened(t)
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'other' } } })
   const { object: owner } = await api.configMap('owner')

@@ -114,7 +114,7 @@ void test('the lease of a member that has left is removed at once, those of othe
   const members = [nodeId(1), nodeId(2), nodeId(3)]
   const api = await lead(t, { domain: 'k8s.io', enabled: [], members })
   const started = [1, 2, 3].map((id) => startLease(t, api, id, { durationSeconds: 300 }))
-  // These leases are neither of a member nor of an API server.
+  // This lease is not that of a member.
   const namespace = api.names.systemNamespace
   const other = { kind: 'Lease', namespace, name: 'kube-scheduler' }
   const body = { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', metadata: { name: 'kube-scheduler' } }

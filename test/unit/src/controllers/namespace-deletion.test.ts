@@ -92,7 +92,7 @@ void test('a deleted namespace is removed with its content; others are not affec
   member.close()
 })
 
-void test('a leader that has not applied the content yet does not remove the namespace before it', async (t) => {
+void test('a leader that has not applied the content of a namespace yet does not remove the namespace first', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   let isBehind = true

@@ -3,13 +3,19 @@ import type { Fixture } from '../registry/fixture.ts'
 export const tokenSecret = '0123456789abcdef'
 export const clusterKubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\n'
 
-/** Creates a bootstrap token that signs. @param more further members, in plain text */
+/**
+ * Creates a bootstrap token that signs.
+ *
+ * @param more further members, in plain text
+ * @param type the type of the Secret; by default that of bootstrap tokens
+ */
 export async function storeToken(
   api: Fixture,
   id: string,
   more: Readonly<Record<string, string>>,
+  type: string = api.names.secretTypes.bootstrapToken,
 ): Promise<void> {
-  const { systemNamespace, secretTypes } = api.names
+  const { systemNamespace } = api.names
   const stringData = {
     'token-id': id,
     'token-secret': tokenSecret,
@@ -17,7 +23,7 @@ export async function storeToken(
     ...more,
   }
   const metadata = { name: `bootstrap-token-${id}` }
-  const body = { metadata, type: secretTypes.bootstrapToken, stringData }
+  const body = { metadata, type, stringData }
   await ensureNamespace(api, systemNamespace)
   await api.create({ kind: 'Secret', namespace: systemNamespace, body })
 }

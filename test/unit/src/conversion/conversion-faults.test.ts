@@ -174,7 +174,7 @@ void test('an object that its conversion webhook answers wrongly does not keep t
   }
 })
 
-void test('the objects of one namespace, and lists that contain them, open the breaker of a conversion webhook for no other', async (t) => {
+void test('failures for the objects of one namespace, also in lists, do not open the circuit breaker of a conversion webhook', async (t) => {
   const kit = await ConversionKit.open(t)
   const { api } = kit
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'n1' } } })

@@ -50,7 +50,7 @@ void test('objects of another version are converted by ConversionReview in both 
   }
 })
 
-void test('an object is converted once per version of it, and objects of the requested version never', async (t) => {
+void test('an object is converted once for each of its resourceVersions, and never if it is stored in the requested version', async (t) => {
   const kit = await ConversionKit.open(t)
   const { api } = kit
   assert.deepEqual((await api.list({ kind: v2 })).items, [])
@@ -187,7 +187,7 @@ async function settled(events: Promise<readonly Event[]>): Promise<readonly Even
   return events
 }
 
-void test('watches get every event in the requested version, in order, a thousand of them with two calls', async (t) => {
+void test('a thousand watches get every event in the requested version, in order, with two calls', async (t) => {
   const kit = await ConversionKit.open(t)
   const { api } = kit
   await api.create({ kind: v1, body: gadget('a', 'h:0') })

@@ -74,7 +74,7 @@ function folder(t: TestContext): string {
   return directory
 }
 
-/** @returns whether it was refused, in a line that names the file */
+/** @returns whether it was refused, in a line that contains `path` */
 function refuses(read: () => unknown, path: string, what: string): boolean {
   try {
     read()

@@ -141,7 +141,7 @@ void test('a deleted object and its predecessor can be read from events', async 
   assert.deepEqual(parseStored(event.previous)['data'], { password: 'first' })
 })
 
-void test('an event that was read before a change of the keys is read with the changed ones', async (t) => {
+void test('an event whose previous object could not be decrypted can be read after a change of the keys', async (t) => {
   const { store, encrypted } = await opened(t, keysWith(one))
   await store.write(putOf('a', 'in-plain-text'), soon())
   const { revision } = encrypted.view()

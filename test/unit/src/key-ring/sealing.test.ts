@@ -1,5 +1,6 @@
 /*
- * Goal: only a recipient opens what is sealed, and only as what it was sealed. Method: real keys.
+ * Goal: only a recipient opens what is sealed, and only in the context of the sealing. Method: real
+ * keys.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +31,7 @@ void test('each recipient opens what is sealed, with its own key only', async ()
   }
 })
 
-void test('what is sealed cannot be opened as something else, nor when a byte of it has changed', async () => {
+void test('what is sealed cannot be opened in another context, nor when its ciphertext has changed', async () => {
   const sealed = await seal(secret, recipients, 'test')
   assert.equal(await open(sealed, '1', one, 'other'), null)
   const { jwe } = sealed

@@ -15,7 +15,7 @@ for (const [wantedRole, last] of [
   ['voter', 'caught up: this member votes from now on'],
   ['learner', 'caught up: this member is a learner until it is promoted'],
 ] as const) {
-  void test(`from nothing to ${wantedRole}, each step logged once`, async () => {
+  void test(`a member that joins as a ${wantedRole} logs each step to that role once`, async () => {
     const clock = new ManualClock()
     const consensus = new FakeConsensus(clock)
     const lines: unknown[] = []
@@ -79,7 +79,7 @@ void test('a member without responses logs its peers and the remedy every half m
   assert.deepEqual(warnings[0]?.[0], { members: ['n2=127.0.0.1:7444'] })
   assert.match(
     warnings[0][1],
-    /or connects: start one of them, or let the members that replaced them reach 127\.0\.0\.1:7443; .* orchctl member remove n1 /,
+    /no leader has been in contact for 30 s: start these members, or let the members that replaced them reach 127\.0\.0\.1:7443; .* orchctl member remove n1 /,
   )
   const learner: MemberInfo = { ...memberInfo(1, 'n1'), role: 'learner' }
   consensus.change({ configuration: initialConfiguration([learner, memberInfo(3, 'n3')]) })

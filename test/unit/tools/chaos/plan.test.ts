@@ -1,6 +1,6 @@
 /*
  * Goal: a plan depends on its options alone, fits into its time, and never affects more than a
- * minority of the members at once.
+ * minority of the members at once, except by a fault of all members.
  * Method: many seeds, sizes and kinds.
  */
 import assert from 'node:assert/strict'

@@ -88,7 +88,7 @@ void test('spec 4.6: matchPolicy Exact takes the requested version only, Equival
   assert.equal(matchedResource({ rules, isExact: true }, pods, [v2]), null)
   assert.equal(matchedResource({ rules, isExact: false }, pods, [v2]), v2)
   assert.equal(matchedResource({ rules: [ruleOf({})], isExact: false }, pods, [v2]), pods)
-  // Earlier rules decide, also if a later one has an equivalent that comes first.
+  // The first rule that matches decides, even if a later rule matches an equivalent listed earlier.
   const v3 = { ...pods, version: 'v3' }
   const both = [ruleOf({ apiVersions: ['v3'] }), ruleOf({ apiVersions: ['v2'] })]
   assert.equal(matchedResource({ rules: both, isExact: false }, pods, [v2, v3]), v3)

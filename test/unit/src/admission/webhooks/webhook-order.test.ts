@@ -1,6 +1,6 @@
 /*
  * Goal: mutating webhooks run one after another, then validating ones in parallel; each request
- * calls a webhook once, and again only by its reinvocation policy.
+ * calls a webhook once, and again only by its reinvocation policy or after a conflict.
  * Method: the verbs in memory with a recording HTTPS server.
  */
 import assert from 'node:assert/strict'
@@ -128,7 +128,7 @@ void test('other plugins complete what a mutating webhook added, and webhooks wi
   )
 })
 
-void test('the webhooks of a request are called once, whatever the server evaluates again', async (t) => {
+void test('the webhooks of a request are called once, although a refusal is evaluated again after a read barrier', async (t) => {
   const stores: LaggingStore[] = []
   const kit = await WebhookKit.open(t, {
     wrap: (store) => {
@@ -211,7 +211,7 @@ void test('spec 4.6.3: a configuration is in force on this member as soon as it 
   assert.deepEqual(kit.server.calls.map(pathOf), ['v', 'w'])
 })
 
-void test('connections to a webhook server and the calls of a webhook are kept while a configuration has them', async (t) => {
+void test('connections to a webhook server and the statistics of a webhook are kept while a configuration has them', async (t) => {
   const kit = await WebhookKit.open(t)
   const { api } = kit
   const kind = 'ValidatingWebhookConfiguration'

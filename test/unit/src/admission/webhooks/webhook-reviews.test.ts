@@ -72,7 +72,7 @@ void test('spec 4.6.2: nulls stand for the object of a DELETE and the oldObject 
     ],
   )
   assert.equal(objectMember(deleted, 'options')['propagationPolicy'], 'Background')
-  // As in the request of a patch, the object has the version that it replaces.
+  // The object of an update has the resourceVersion of the object that it replaces.
   const version = (member: string) =>
     objectMember(objectMember(updated, member), 'metadata')['resourceVersion']
   assert.equal(version('object'), version('oldObject'))
@@ -194,7 +194,7 @@ void test('spec 4.6.2, 7: warnings of a webhook reach the client, truncated to a
   assert.deepEqual(kit.api.warnings, ['and a warning'])
 })
 
-void test('spec 4.6.3, 4.9: dry runs call webhooks without side effects and are refused for all others', async (t) => {
+void test('spec 4.6.3, 4.9: a dry run calls webhooks without side effects, and the review shows that it is one', async (t) => {
   const kit = await WebhookKit.open(t)
   const { api } = kit
   const query = { dryRun: 'All' }

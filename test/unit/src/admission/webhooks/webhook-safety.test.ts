@@ -78,7 +78,7 @@ for (const failurePolicy of ['Fail', 'Ignore']) {
   })
 }
 
-void test('answers to the requests of one user do not keep a webhook from deciding those of others', async (t) => {
+void test('responses that reject what was sent, or that are invalid, do not open the circuit breaker, also for many users', async (t) => {
   const kit = await WebhookKit.open(t)
   const failurePolicy = 'Ignore'
   await kit.configure('validating', 'strict', [kit.webhook('strict.example.com', { failurePolicy })])
@@ -89,7 +89,7 @@ void test('answers to the requests of one user do not keep a webhook from decidi
   ]
   for (const [at, answer] of answers.entries()) {
     kit.answer = () => answer
-    for (let count = 0; count < 10; count++) await kit.api.configMap(`a${at}-${count}`)
+    for (let count = 0; count < 10; count++) await createAs(kit, `user-${count}`, `a${at}-${count}`)
   }
   kit.answer = (call) => deny(call)
   assert.match((await refused(kit.api.configMap('b'))).message, /denied the request/)
@@ -211,7 +211,7 @@ void test('a suspended configuration is not called until the time in its annotat
   await refused(api.configMap('c'))
 })
 
-void test('a description of the webhooks shows what depends on each, and its calls', async (t) => {
+void test('a description of the webhooks shows the rules, the calls and the last failure of each', async (t) => {
   const kit = await WebhookKit.open(t)
   await kit.configure('validating', 'c', [
     kit.webhook('ok.example.com', { objectSelector: { matchLabels: { a: 'b' } } }),

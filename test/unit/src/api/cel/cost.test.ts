@@ -1,6 +1,6 @@
 /*
- * Goal: expressions cost what they cost upstream, estimates bound the cost, and an evaluation ends
- * when its budget is spent.
+ * Goal: expressions cost what they cost upstream, estimates are those of upstream, and an
+ * evaluation ends when its budget is spent.
  * Method: tables of costs computed by the rules of cel-go and upstream; budgets that are too small.
  */
 import assert from 'node:assert/strict'
@@ -48,7 +48,7 @@ for (const [expression, actual, estimated] of [
   ["self.list.join(',')", 3, '2..53'],
   ['self.list.isSorted()', 2, '2..62'],
   ["quantity('10Gi').isLessThan(quantity('20Gi'))", 3, '3..3'],
-  // Texts of scalars are short: a message may contain them.
+  // The text of a scalar has a small maximum size, so that a message may contain it.
   ["'n is ' + string(self.n) + string(true)", 6, '6..10'],
   ["string(1.5) + string(2u) + string(duration('1s'))", 6, '6..16'],
   ["string(timestamp('2020-01-01T00:00:00Z')) + '.'", 5, '5..6'],

@@ -1,6 +1,7 @@
 /*
  * Goal: no expression makes the compiler or the evaluator throw, run without an end, or cost more
- * than its budget, and no estimate is below what the evaluation costs.
+ * than its budget, and only estimates that are too low upstream are below what the evaluation
+ * costs.
  * Method: random expressions from a grammar of nearly every operator and many functions, over fixed
  * values; random damage to their text; and expressions that are built to be expensive. A failure
  * of a random one names the command that repeats it.

@@ -158,7 +158,7 @@ void test('finding a match counts more than deciding whether there is one, above
   assert.ok(perText("a.find('(?i)a+y') == ''") >= 3 * perText("a.matches('(?i)a+y') || true"), 'without case')
 })
 
-void test('the characters of a text are not counted to compare it with a shorter one', () => {
+void test('the characters of a text are not counted to compare it with a shorter one, nor to get its size if all are Latin-1', () => {
   const steps = (source: string): number => stepsOf(source, { a: [celString, 'ω'.repeat(250)] })
   assert.equal(steps("a != ''"), 0)
   assert.ok(steps("a != 'ωω'") < 1, 'the shorter one')

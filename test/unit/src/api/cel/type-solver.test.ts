@@ -1,6 +1,7 @@
 /*
  * Goal: the work of checking types grows with the expression, not with its square.
- * Method: look-ups of type variables are counted while literals of two sizes are compiled.
+ * Method: look-ups in maps, such as those of type variables, are counted while literals of two
+ * sizes are compiled.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +27,7 @@ function lookUps(t: TestContext, element: string, count: number): number {
   return calls
 }
 
-void test('an attempt that fails leaves what variables stood for before, over any number of others', () => {
+void test('a failed assignment of several types restores what each type variable stood for before', () => {
   const solver = new TypeSolver()
   const [a, b, c] = [solver.fresh(), solver.fresh(), solver.fresh()]
   assert.ok(solver.assign(a, b), 'one stands for the other')

@@ -1,7 +1,7 @@
 /*
  * Goal: in every encoding integers keep all digits, and no text contains a lone surrogate.
- * Method: tables of texts through the readers and writers, and random trees against an oracle that
- * works on texts only.
+ * Method: tables of texts through the readers and writers, and random texts that are read and
+ * written again.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ import { yamlText } from '../../../../../src/api/codec/yaml-writer.ts'
 import { conform } from '../../../../../src/api/schema/conform.ts'
 import { all, body, nested, text, tree } from './protobuf-bodies.ts'
 
-/** Input and output. */
+/** A number as it is sent, and as it is written. */
 const numbers: readonly (readonly [string, string])[] = [
   ['9007199254740991', '9007199254740991'],
   ['9007199254740992', '9007199254740992'],
@@ -87,7 +87,7 @@ void test('a schema accepts the whole range of its type, and names a number beyo
   }
 })
 
-void test('YAML integers are read as keys, in other bases, and behind aliases', () => {
+void test('YAML integers are read as keys, in other bases, and through aliases', () => {
   const text = 'a: &a 9223372036854775807\nb: *a\n9007199254740993: 1\nc: 0x7fffffffffffffff\nd: 2\n'
   assert.deepEqual(parseYamlObject(text).value, {
     a: 9223372036854775807n,

@@ -1,7 +1,7 @@
 /*
  * Goal: an error for text that is not JSON or YAML names the place and does not contain the text.
- * Method: each kind of mistake at a known offset; random cuts and changes of valid text, where the
- * place is that of the first character without which the beginning could still become JSON.
+ * Method: each kind of mistake at a known offset; random cuts and changes of valid text, where no
+ * error may be reported before the change.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -77,7 +77,7 @@ void test('a syntax error in 3 MiB is found, however deep or long the text is', 
   assert.equal(jsonErrorPlace(`[${'1,'.repeat(length / 2)}`).offset, length + 1)
 })
 
-void test('the text before a reported syntax error can be completed to valid JSON', () => {
+void test('no syntax error is reported before the first change of a valid text', () => {
   const whole = '{"a": [1, -2.5e3, "t\\u00e9\\n"], "b": {"c": null, "d": [true, false, {}]}}'
   const random = new SeededRandom(1)
   for (let left = 3000; left > 0; left--) {
@@ -92,8 +92,8 @@ void test('the text before a reported syntax error can be completed to valid JSO
     }
     const { offset } = jsonErrorPlace(text)
     assert.ok(offset <= text.length)
-    // The common prefix with the valid text is right; an invalid number or word is reported at its
-    // beginning.
+    // The common prefix of both texts has no error. An invalid number or word is reported at its
+    // beginning, which may be in the prefix.
     assert.ok(offset >= commonLength(whole, text) - LONGEST_WORD, `${offset} of ${text}`)
   }
 })

@@ -1,6 +1,7 @@
 /*
  * Goal: indented JSON has the same value as the compact form.
- * Method: one layout by hand; random chunks of one text against `JSON.stringify` with two spaces.
+ * Method: one value, at once and in random chunks, against `JSON.stringify` with two spaces; a deep
+ * value.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

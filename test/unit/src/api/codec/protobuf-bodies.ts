@@ -36,7 +36,7 @@ export function bytes(field: number, hex: string): Write {
   return (writer) => writer.tag(field, WireType.LengthDelimited).bytes(Buffer.from(hex, 'hex'))
 }
 
-/** A struct with a member of every type, and an inlined one. */
+/** A struct with members of the scalar types. */
 export const leaf: ObjectSchema = {
   type: 'object',
   properties: {
@@ -49,6 +49,7 @@ export const leaf: ObjectSchema = {
   },
   protobuf: { name: 1, count: 2, small: 3, at: 4, port: 5, raw: 6 },
 }
+/** A struct with the members of `leaf` inlined, and with structs, lists and maps. */
 export const tree: ObjectSchema = {
   type: 'object',
   properties: {

@@ -1,5 +1,5 @@
 /*
- * Goal: answers in protobuf are, byte for byte, what upstream's encoder writes.
+ * Goal: responses in protobuf are, byte for byte, what upstream's encoder writes.
  * Method: a body captured from kubectl; each type against bytes written by hand; lists composed of
  * their pieces, and events split into theirs.
  */

@@ -1,7 +1,7 @@
 // Goal: no member of any kind is lost or changed on its way through protobuf, neither for us nor
-// for a client of upstream's. Method: random objects of each declaration (full, all zero, and
-// mixed) are encoded by us and decoded both by us and by a decoder that knows only the table of
-// messages. A failure prints how to repeat it.
+// for a client of upstream's. Method: random objects of each declaration (full, all zero, with as
+// few members as possible, and mixed) are encoded by us and decoded both by us and by a decoder
+// that knows only the table of messages. A failure prints how to repeat it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../base/random.ts'

@@ -17,23 +17,23 @@ const wrong: readonly [string, Uint8Array, string][] = [
     'leaf.count: it is of another type (wire type 2, not 0)',
   ],
   [
-    'a time that is a text',
+    'a time that is a number',
     body(nested(2, varint(4, 1))),
     'leaf.at: it is of another type (wire type 0, not 2)',
   ],
   [
-    'a number in a struct in a list',
+    'a number that is a text, in a struct in a list',
     body(all(nested(3, text(1, 'a')), nested(3, text(2, '')))),
     'leaves[1].count: ',
   ],
   [
-    'a number in a struct in a map',
+    'a number that is a text, in a struct in a map',
     body(nested(4, all(text(1, 'k'), nested(2, text(2, ''))))),
     'byName[k].count: ',
   ],
   ['a packed number', body(bytes(5, '0180')), 'numbers[1]: it is cut short'],
   ['half a packed number', body(bytes(7, '00000000')), 'fractions[0]: it is cut short'],
-  ['no number', body(bytes(7, '000000000000f87f')), 'fractions[0]: number NaN is not finite'],
+  ['a fraction that is NaN', body(bytes(7, '000000000000f87f')), 'fractions[0]: number NaN is not finite'],
   ['invalid UTF-8', body(nested(2, bytes(1, 'ff'))), 'leaf.name: it is not valid UTF-8'],
   ['half a surrogate pair', body(nested(2, bytes(1, 'eda080'))), 'leaf.name: it is not valid UTF-8'],
   [

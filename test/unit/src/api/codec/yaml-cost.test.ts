@@ -1,8 +1,8 @@
 /*
  * Goal: YAML of the size of ordinary objects is accepted, and a text that would block the thread
  * for seconds is rejected before it is parsed.
- * Method: large bodies of both kinds; their cost was measured when the bound was chosen, because
- * tests do not measure time.
+ * Method: large bodies that are accepted, and some that are rejected. Their cost was measured when
+ * the bound was chosen, because tests do not measure time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -107,9 +107,9 @@ void test('a number with more digits than any number needs is rejected before it
   assert.deepEqual(parseYamlObject(`a: "${digits}"\nb: x${digits}\n`).value, { a: digits, b: `x${digits}` })
 })
 
-void test('YAML that is much too deep is refused at the depth that is too much', () => {
+void test('YAML that is too deep is rejected where it exceeds the limit, and the rest is not read', () => {
   for (const opened of ['{', '[{', '[', '- ', '? ']) {
-    // An unterminated string at the end, which only reading so far would report.
+    // The unterminated string at the end would be reported if the text were read to its end.
     const { message } = refusal(`${opened.repeat(1000)}"`)
     assert.equal(message, 'exceeded the nesting depth of 200', opened)
   }

@@ -114,7 +114,7 @@ for (const [what, rule, words, schema = count] of [
     `${P}.messageExpression: Invalid value: "self": messageExpression must evaluate to a string`,
   ],
   [
-    'without an old value, which may be absent',
+    'with optionalOldSelf that does not use oldSelf',
     { rule: 'self > 1', optionalOldSelf: true },
     `${P}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
   ],
@@ -342,7 +342,7 @@ void test('the nodes of all rules of a definition share one limit', () => {
   ])
 })
 
-void test('an update may keep rules that are broken already, and adds no others', () => {
+void test('an update may keep rules that are broken already, and may add no others', () => {
   const broken = ruled(count, 'self.foo')
   const stored = struct({ a: broken })
   assert.equal(wrong(stored).length, 1)
@@ -430,7 +430,7 @@ void test('an update may keep a pattern that does not compile', () => {
   assert.deepEqual(wrong(struct({ a: ruled(text, 'self.matches("[")'), b: text }), stored), [])
 })
 
-void test('constant patterns of all rules share one limit, which an update may exceed already', () => {
+void test('constant patterns of all rules share one limit, and those that an update keeps are not counted', () => {
   const rule = (at: number): string => `self.matches('(?i)${String.raw`\\pL`.repeat(100)}${at}')`
   const same = Array.from({ length: 100 }, () => rule(0))
   assert.deepEqual(wrong(around(ruled(text, ...same))), [])

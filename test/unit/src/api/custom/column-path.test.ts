@@ -141,6 +141,6 @@ for (const [type, value, cell] of [
   ['date', 7, null],
   ['string', null, null],
 ] as const) {
-  void test(`${jsonText(value).slice(0, 24)} as ${type}`, () =>
+  void test(`a column of type ${type} shows ${jsonText(value).slice(0, 24)} as ${jsonText(cell).slice(0, 24)}`, () =>
     assert.deepEqual(columnCell(type, value), cell))
 }

@@ -185,7 +185,7 @@ for (const [what, schema, good, bad, words] of [
     ...([{ b: ['x', 'y'], c: ['y', 'x'] }, { b: ['x'], c: ['y'] }, 'failed rule: self.b == self.c'] as const),
   ],
 ] as const) {
-  void test(`a rule that ${what}`, () => {
+  void test(`a rule that ${what} accepts a good value and reports a bad one`, () => {
     assert.deepEqual(check(schema, good).causes, [])
     const { causes } = check(schema, bad)
     assert.equal(causes.length, 1, causes.join('\n'))
@@ -260,7 +260,7 @@ void test('old elements are found by the keys of lists and maps', () => {
   ])
 })
 
-void test('an update does not fail for values that it leaves as they were, and the client is warned', () => {
+void test('an update does not fail for values that it leaves as they were, and their findings are returned as tolerated', () => {
   const schema = struct({ b: ruled({ ...count, maximum: 10 }, 'self < 5'), c: count })
   assert.deepEqual(check(schema, { b: 7, c: 2 }, { b: 7, c: 1 }), {
     causes: [],

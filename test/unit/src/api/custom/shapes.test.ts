@@ -54,7 +54,7 @@ for (const [json, shape] of [
     { ...zero, type: 'list', items: { ...zero, type: 'string' }, listType: 'map', listMapKeys: ['k'] },
   ],
 ] satisfies readonly (readonly [JsonObject, Schema])[]) {
-  void test(`the shape of ${JSON.stringify(json)}`, () => {
+  void test(`the shape of ${JSON.stringify(json)} is ${JSON.stringify(shape)}`, () => {
     const properties = { a: json, metadata: { type: 'object' }, kind: text }
     const { schema } = compileStructural({ type: 'object', properties }, namesOf('orch.io'))
     assert.deepEqual(schema, { type: 'object', properties: { a: shape } })
@@ -86,7 +86,7 @@ for (const [json, published] of [
     { type: 'array', items: text },
   ],
 ] satisfies readonly (readonly [JsonObject, JsonObject])[]) {
-  void test(`OpenAPI 2.0 of ${JSON.stringify(json)}`, () => {
+  void test(`OpenAPI 2.0 has ${JSON.stringify(json)} as ${JSON.stringify(published)}`, () => {
     assert.deepEqual(publishV2(json, markerNames('x-orch-')), published)
   })
 }

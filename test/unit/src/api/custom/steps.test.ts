@@ -196,7 +196,7 @@ void test('common expressions have few states, and those whose states grow with 
   }
 })
 
-void test('a text costs by its length for an expression with few states, and also by the size for others', () => {
+void test('a text costs by its length for an expression with few states, and also by the size of the expression for others', () => {
   const steps = (source: string, value: string, isFirst = false): number => {
     const pattern = compilePattern(source)
     assert.ok(typeof pattern !== 'string')

@@ -87,7 +87,7 @@ void test('several errors are reported together, in brackets', () => {
   assert.deepEqual(error.details.causes, created(meta))
 })
 
-void test('names, keys and values have length limits', () => {
+void test('names and keys are checked for length and syntax', () => {
   assert.deepEqual(checkDns1123Subdomain('a'.repeat(253)), [])
   assert.deepEqual(checkDns1123Subdomain('a'.repeat(254)), ['must be no more than 253 characters'])
   assert.deepEqual(checkQualifiedName(`x/${'a'.repeat(63)}`), [])
@@ -118,7 +118,7 @@ void test('annotations have a common limit in bytes', () => {
   ])
 })
 
-void test('owner references are complete, and one of them is the controller', () => {
+void test('owner references are complete, and at most one of them is the controller', () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true }
   const refusals = (...ownerReferences: readonly Owner[]): string[] => messages({ ...good, ownerReferences })
   const [two = '', ...none] = refusals(owner, { ...owner, name: 'q' })

@@ -35,7 +35,12 @@ const good: readonly [name: string, document: Json, patch: Json, result: Json][]
     ],
     {},
   ],
-  ['takes null for missing in a test', { a: 1 }, [{ op: 'test', path: '/b', value: null }], { a: 1 }],
+  [
+    'finds null for a missing member in a test',
+    { a: 1 },
+    [{ op: 'test', path: '/b', value: null }],
+    { a: 1 },
+  ],
   [
     'ignores the order of members in a test',
     { a: { x: 1, y: 2 } },

@@ -1,5 +1,5 @@
-// Goal: RFC 7386 to the letter. Method: the test cases of its appendix A, and what JSON.parse lets
-// through.
+// Goal: RFC 7386 to the letter. Method: the test cases of its appendix A, and member names with a
+// meaning in JavaScript.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json } from '../../../../../src/api/json.ts'

@@ -95,7 +95,7 @@ function holds({ key, words: how, values }: Requirement, labels: Labels): boolea
   return how === 'is above' ? value > bound : value < bound
 }
 
-/** Parses a signed 64-bit integer; null: it is not one. */
+/** Parses a non-negative integer below 2^63; null: it is not one. */
 function wholeNumber(text: string): bigint | null {
   if (text === '' || [...text].some((char) => char < '0' || char > '9')) return null
   const value = BigInt(text)

@@ -233,7 +233,7 @@ void test('a signed token with claims of another shape is rejected', async (t) =
 })
 
 for (const kind of ['ServiceAccount', 'Pod', 'Secret'] as const) {
-  void test(`spec 5: a bound token is revoked when its ${kind} is deleted, also if it comes again`, async (t) => {
+  void test(`spec 5: a bound token is revoked when its ${kind} is deleted, also if another one has its name`, async (t) => {
     const kit = await Kit.open(t)
     const token = tokenOf(kit.payload({ pod: kit.pod, secret: kit.secret }))
     const connection = {}
@@ -266,7 +266,7 @@ void test('a token of an account that is being deleted is valid until the deleti
   await kit.rejected(token, /its service account was deleted/)
 })
 
-void test('spec 5: a token of a Secret is valid as long as a Secret of its name has it, as upstream', async (t) => {
+void test('spec 5: a token of a Secret is valid as long as a Secret of that name contains it, as upstream', async (t) => {
   const kit = await Kit.open(t)
   const claims = { kind: 'secret', namespace: 'n', account: kit.account, secretName: 't' } as const
   const token = tokenOf(secretPayload(claims, names))
@@ -300,7 +300,7 @@ void test('spec 5: a token of a Secret is valid as long as a Secret of its name 
   assert.equal(unchecked.kind, 'user')
 })
 
-void test('a key that is removed ends its tokens at once, also on open connections', async (t) => {
+void test('the removal of a key revokes its tokens at once, also on open connections', async (t) => {
   const kit = await Kit.open(t)
   const token = tokenOf(kit.payload(), rsaKey)
   const connection = {}
