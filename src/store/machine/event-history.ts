@@ -22,8 +22,6 @@ export type EventRecord = {
   /** The replaced version; 0 for a new object. */
   readonly previous: Revision
   readonly lastOfCommand: boolean
-  /** null: the versions are on disk only. */
-  readonly event: StoreEvent | null
 }
 
 /** A key whose object was deleted within the window, possibly repeatedly. */
@@ -53,10 +51,10 @@ export class History {
   #inMemory: Revision
   #heldBytes = 0
   /**
-   * Events that were read, by revision modulo its size. What watches make of an event is in memory
-   * as long as the event.
+   * The latest events that were read, by revision modulo its size. What watches make of an event is
+   * in memory as long as the event.
    */
-  readonly #recent: (StoreEvent | undefined)[] = []
+  readonly #recent = new Array<StoreEvent | undefined>(recentEvents)
   /** About 150 bytes per key; removed when its last deletion is trimmed. */
   readonly #deletions = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
 
@@ -118,23 +116,44 @@ export class History {
     const segment = this.#segmentOf(at)
     const slot = at % segmentEvents
     const kind = segment.kinds[slot] ?? 0
-    const eventOf = (): StoreEvent | null => this.#eventAt(segment, slot)
     return {
       revision: at,
       key: present(segment.keys[slot], 'an event has a key'),
       kind: present(kinds[kind & ~lastFlag], 'an event is of a known kind'),
       previous: revision(segment.previous[slot] ?? 0),
       lastOfCommand: (kind & lastFlag) !== 0,
-      get event() {
-        return eventOf()
-      },
     }
+  }
+
+  /**
+   * Returns an event with its versions; null: they are on disk only. Readers of one event within a
+   * short time get the same object.
+   */
+  event(at: Revision): StoreEvent | null {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    const segment = this.#segmentOf(at)
+    const slot = at % segmentEvents
+    const version = segment.versions[slot] ?? null
+    if (version === null) return null
+    const place = at % recentEvents
+    const known = this.#recent[place]
+    if (known?.object === version) return known
+    const { kind, key } = version
+    const event = { kind, revision: at, key, object: version, previous: segment.replaced[slot] ?? null }
+    this.#recent[place] = event
+    return event
   }
 
   /** Returns the version that the event replaced; 0 for a new object. */
   previousOf(at: Revision): Revision {
     assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
     return revision(this.#segmentOf(at).previous[at % segmentEvents] ?? 0)
+  }
+
+  /** Returns the version that the event replaced, if that is in memory. */
+  replacedBy(at: Revision): Version | null {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    return this.#segmentOf(at).replaced[at % segmentEvents] ?? null
   }
 
   /** Returns the deletions of one key. */
@@ -201,7 +220,7 @@ export class History {
       one.set(segment.sums.subarray(4 * slot, 4 * slot + 4))
       addHash(sum, one)
       freed(note.key, segment.bytes[slot] ?? 0)
-      this.#release(note)
+      this.#release(note.revision)
       this.#trimmed = note.revision
     }
     if (this.#inMemory < this.#trimmed) this.#inMemory = this.#trimmed
@@ -222,7 +241,7 @@ export class History {
       (this.#last - this.#inMemory > bounds.events || this.#heldBytes > bounds.bytes)
     ) {
       const oldest = revision(this.#inMemory + 1)
-      this.#release(this.note(oldest))
+      this.#release(oldest)
       this.#inMemory = oldest
     }
   }
@@ -240,33 +259,21 @@ export class History {
     if (deletions.revisions.length === 0) this.#deletions.delete(key)
   }
 
-  #release(note: EventRecord): void {
-    const segment = this.#segmentOf(note.revision)
-    const slot = note.revision % segmentEvents
+  /** Drops the versions of an event from memory, if they are there. */
+  #release(at: Revision): void {
+    const segment = this.#segmentOf(at)
+    const slot = at % segmentEvents
     const version = segment.versions[slot] ?? null
     if (version === null) return
     const old = segment.replaced[slot] ?? null
     segment.versions[slot] = null
     segment.replaced[slot] = null
-    const place = note.revision % recentEvents
+    const place = at % recentEvents
     if (this.#recent[place]?.object === version) this.#recent[place] = undefined
     this.#heldBytes -= heldBy(version, old)
     // Nothing else in the state refers to them.
     old?.release()
     if (version.kind === 'deleted') version.release()
-  }
-
-  /** Readers of one event within a short time get the same one. null: on disk only. */
-  #eventAt(segment: Segment, slot: number): StoreEvent | null {
-    const version = segment.versions[slot] ?? null
-    if (version === null) return null
-    const place = version.revision % recentEvents
-    const known = this.#recent[place]
-    if (known?.object === version) return known
-    const { kind, revision: at, key } = version
-    const event = { kind, revision: at, key, object: version, previous: segment.replaced[slot] ?? null }
-    this.#recent[place] = event
-    return event
   }
 
   #segmentOf(at: number): Segment {

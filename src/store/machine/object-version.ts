@@ -7,8 +7,9 @@ import { revision as revisionOf } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from './hash.ts'
 import type { Hash128 } from './hash.ts'
-import { Slab } from './record-slabs.ts'
-import type { RecordOwner, RecordSlabs } from './record-slabs.ts'
+import { Slab } from './slab.ts'
+import type { RecordSlabs } from './record-slabs.ts'
+import type { RecordOwner } from './slab.ts'
 
 /**
  * One version of one object, and the event that created it: both have the same revision and share

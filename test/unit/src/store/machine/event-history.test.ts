@@ -90,7 +90,8 @@ void test('a record describes its event', () => {
   const history = new History(noRevision)
   const made = fill(history, new SeededRandom(2), 100)
   for (const version of made) {
-    const { key, kind, previous, lastOfCommand, event } = history.note(version.revision)
+    const { key, kind, previous, lastOfCommand } = history.note(version.revision)
+    const event = history.event(version.revision)
     assert.deepEqual(
       { key, kind, previous, lastOfCommand },
       {
@@ -101,7 +102,7 @@ void test('a record describes its event', () => {
       },
     )
     assert.equal(event?.object, version)
-    assert.equal(history.note(version.revision).event, event, 'each reader gets the same event')
+    assert.equal(history.event(version.revision), event, 'each reader gets the same event')
     assert.equal(event?.previous?.revision ?? noRevision, version.previous)
     assert.equal(history.endsCommand(version.revision), version.lastOfCommand)
   }
@@ -110,7 +111,7 @@ void test('a record describes its event', () => {
 void test('readers of an event get the same one, unless thousands were read in between', () => {
   const history = new History(noRevision)
   const made = fill(history, new SeededRandom(6), 5000)
-  const eventAt = (at: number): StoreEvent | null => history.note(revision(at)).event
+  const eventAt = (at: number): StoreEvent | null => history.event(revision(at))
   const [first, second] = [eventAt(1), eventAt(2)]
   for (let at = 3; at <= 4097; at++) eventAt(at)
   assert.equal(eventAt(2), second)
@@ -164,7 +165,7 @@ void test('dropping events from memory keeps their records, the bounds, and what
   assert.ok(history.heldBytes <= held >>> 1)
   for (const version of made) {
     const note = history.note(version.revision)
-    assert.equal(note.event !== null, version.revision > history.inMemory)
+    assert.equal(history.event(version.revision) !== null, version.revision > history.inMemory)
     assert.equal(note.previous, version.previous)
   }
   checkReleased(made, history.inMemory)

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../base/random.ts'
 import { RecordSlabs } from '../../../../../src/store/machine/record-slabs.ts'
-import type { Slab } from '../../../../../src/store/machine/record-slabs.ts'
+import type { Slab } from '../../../../../src/store/machine/slab.ts'
 import { SharedTexts } from '../../../../../src/store/machine/shared-texts.ts'
 
 function entry(manager: string, time: string, fields: string): string {
@@ -34,13 +34,15 @@ class Packed {
   /** Slabs that it was in, the last one now. */
   readonly slabs: Slab[] = []
   at = 0
+  /** How often a record was moved from one slab to another. */
+  static moves = 0
 
   constructor(record: Buffer) {
     this.before = Buffer.from(record)
   }
 
   movedTo(slab: Slab, at: number): void {
-    this.slabs.push(slab)
+    if (this.slabs.push(slab) > 1) Packed.moves++
     this.at = at
   }
 
@@ -88,7 +90,7 @@ void test('objects of one shape share their texts, whatever their times and valu
   for (const made of [second, third]) assert.ok(made.ownBytes < 350, `${made.ownBytes} of ${made.byteLength}`)
 })
 
-void test('a record without managed fields, or with few, stays one view of its memory', () => {
+void test('a record without managed fields, or with few, shares no text', () => {
   for (const text of [
     '',
     '{}',
@@ -135,35 +137,131 @@ void test('only texts of a bounded length are shared, and few that were seen onc
   assert.equal(texts.size, 1)
 })
 
-void test('records keep their bytes and readers their views while others are released', () => {
+/** Returns the bytes that the slabs of the records keep in memory. */
+function memoryOf(records: Iterable<Packed>): number {
+  const used = new Set([...records].map(({ slab }) => slab))
+  return [...used].reduce((sum, { bytes, textBytes }) => sum + bytes.byteLength + textBytes, 0)
+}
+
+function bytesOf(records: Iterable<Packed>): number {
+  return [...records].reduce((sum, { byteLength }) => sum + byteLength, 0)
+}
+
+void test('records keep their bytes and readers theirs while others are released', () => {
   const random = new SeededRandom(11)
   const own = new RecordSlabs()
   const fields = `"f:${'z'.repeat(90)}":{}`
   const live: Packed[] = []
   const views: { readonly view: Uint8Array; readonly bytes: Buffer }[] = []
   let moved = 0
-  for (let step = 0; step < 20_000; step++) {
+  for (let step = 0; step < 10_000; step++) {
     const owners = random.chance(0.5) ? [entry(`m${random.below(40)}`, first, fields)] : []
-    const record = object(`${step}${'x'.repeat(random.below(900))}`, owners)
-    const made = new Packed(record)
-    own.add(made, record, 0)
+    const length = random.chance(0.01) ? random.below(60_000) : random.below(900)
+    const made = new Packed(object(`${step}${'x'.repeat(length)}`, owners))
+    own.add(made, made.before, 0)
     live.push(made)
     if (step < 800) continue
     const at = random.below(live.length)
     const [left = made] = live.splice(at, 1)
     moved += left.slabs.length - 1
-    const view = left.slab.slice(left.at, 0)
+    if (random.chance(0.02)) {
+      views.push({ view: left.slab.slice(left.at, 0), bytes: left.before })
+      views.push({ view: Buffer.concat(left.slab.parts(left.at, 0)), bytes: left.before })
+      const [part = new Uint8Array()] = left.slab.parts(left.at, 0)
+      views.push({ view: part, bytes: left.before.subarray(0, part.byteLength) })
+    }
     left.slab.release(left.at)
-    if (random.chance(0.02)) views.push({ view, bytes: left.before })
+    if (random.chance(0.1)) left.check()
   }
   for (const one of live) one.check()
   for (const { view, bytes } of views) assert.ok(bytes.equals(view), 'a view of a released record')
   assert.ok(moved > 1000, `${moved} records were moved`)
-  const used = new Set(live.map(({ slab }) => slab))
-  const bytes = live.reduce((sum, { ownBytes }) => sum + ownBytes, 0)
-  const memory = [...used].reduce((sum, slab) => sum + slab.bytes.byteLength, 0)
-  assert.ok(memory < 2.1 * bytes + 256 * 1024, `${memory} bytes of slabs for ${bytes} of records`)
+  const [memory, bytes] = [memoryOf(live), bytesOf(live)]
+  assert.ok(memory < 1.8 * bytes + 256 * 1024, `${memory} bytes of slabs for ${bytes} of records`)
 })
+
+void test('a reader keeps the bytes that it has, not a slab', () => {
+  const own = new RecordSlabs()
+  for (const [length, isView] of [
+    [1000, false],
+    [30_000, false],
+    [50_000, true],
+    [3 * 1024 * 1024, true],
+  ] as const) {
+    const made = new Packed(Buffer.alloc(length, 'x'))
+    own.add(made, made.before, 0)
+    assert.equal(made.slab.slice(made.at, 3).buffer === made.slab.bytes.buffer, isView, `${length} bytes`)
+    made.check()
+  }
+})
+
+void test('a release copies few records, even if all slabs become sparse at the same time', () => {
+  const own = new RecordSlabs()
+  const bySlab = new Map<Slab, Packed[]>()
+  for (let number = 0; number < 15_000; number++) {
+    const made = new Packed(Buffer.alloc(1000, String(number)))
+    own.add(made, made.before, 0)
+    bySlab.set(made.slab, [...(bySlab.get(made.slab) ?? []), made])
+  }
+  const live = new Set([...bySlab.values()].flat())
+  let copied = 0
+  const release = (one: Packed | undefined): void => {
+    if (one === undefined) return
+    const before = Packed.moves
+    one.slab.release(one.at)
+    live.delete(one)
+    assert.ok(Packed.moves - before <= 3, `a release moved ${Packed.moves - before} records`)
+    copied += Packed.moves - before
+  }
+  const halves = [...bySlab].filter(([slab]) => slab.freeBytes < 1000)
+  for (const [slab, records] of halves) {
+    while (slab.usedBytes - 1012 >= 0.6 * slab.totalBytes) release(records.pop())
+  }
+  assert.equal(copied, 0, 'no slab is sparse')
+  for (const [, records] of halves) release(records.pop())
+  const sparse = halves.filter(([slab]) => slab.usedBytes > 0 && slab.usedBytes < 0.6 * slab.totalBytes)
+  assert.ok(sparse.length > 50, `${sparse.length} slabs are sparse`)
+  for (let at = 0; live.size > 1000; at = (at + 1) % halves.length) {
+    release(halves[at]?.[1].pop())
+    if (at > 0) continue
+    const [memory, bytes] = [memoryOf(live), bytesOf(live)]
+    assert.ok(memory < 1.8 * bytes + 256 * 1024, `${memory} bytes of slabs for ${bytes} of records`)
+  }
+  assert.ok(copied < 30_000, `${copied} records were copied`)
+  for (const one of live) one.check()
+})
+
+for (const { texts, textBytes, records } of [
+  { texts: 15, textBytes: 16_000, records: 80 },
+  { texts: 1, textBytes: 3000, records: 2000 },
+]) {
+  void test(`texts of released records leave memory: ${texts} of ${textBytes} bytes in each record`, () => {
+    const own = new RecordSlabs()
+    const add = (text: string): Packed => {
+      const made = new Packed(Buffer.from(`header${text}`))
+      own.add(made, made.before, 0)
+      return made
+    }
+    const kept: Packed[] = []
+    for (let number = 0; number < records; number++) {
+      const entries = Array.from({ length: texts }, (_, at) =>
+        entry('m', first, `${number}.${at}${'t'.repeat(textBytes - 300)}`),
+      )
+      const list = `{"managedFields":[${entries.join(',')}]}`
+      // From the second time on, the texts are shared.
+      for (const padding of ['x'.repeat(40_000), '']) {
+        const made = add(list + padding)
+        made.check()
+        if (padding === '') assert.ok(made.ownBytes < 100 * texts + 200, `${made.ownBytes} bytes`)
+        made.slab.release(made.at)
+      }
+      kept.push(add('y'.repeat(900)))
+    }
+    for (const one of kept) one.check()
+    const [memory, bytes] = [memoryOf(kept), bytesOf(kept)]
+    assert.ok(memory < 1.8 * bytes + 1.8 * 1024 * 1024, `${memory} bytes of slabs for ${bytes} of records`)
+  })
+}
 
 void test('a slab counts what it holds, and a record is released once', () => {
   const own = new RecordSlabs()
