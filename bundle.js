@@ -72,8 +72,8 @@ const ownAddresses = {
 }
 
 /**
- * Replaces imports by a computed address in scripts with calls of a function that `runCachedScript`
- * passes.
+ * Changes each `import()` with a computed address into a call of the function that
+ * `runCachedScript` passes to a script.
  */
 const computedImports = {
   name: 'computed-imports',

@@ -3,7 +3,7 @@
  * `runCachedScript` starts them. To do so it runs them with record-compiled-hook.js: new members
  * that make their own keys, `orchctl` while it creates a cluster of two members, and then one of
  * these members while it starts again. Members are recorded once they are ready: by then they have
- * called the functions that a start without and with a configuration, data and a peer calls.
+ * called the functions that a start needs, without and with a configuration, data and a peer.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,7 +41,7 @@ async function recordAll(bundle, scripts, scratch) {
   const written = scripts.map((script) => join(bundle, `${script}.compiled`))
   const first = { port, args: alone('--data-dir', join(scratch, 'alone')), when: join(scratch, 'first') }
   await recordStart(written, first, [])
-  // It has no threads.
+  // A single member that stores nothing runs without the raft thread and the log thread.
   const inMemory = { port, args: alone('--in-memory'), when: join(scratch, 'in-memory') }
   await recordStart([join(bundle, 'src/main.cjs.compiled')], inMemory, [])
   const directory = join(scratch, 'cluster')
@@ -58,7 +58,7 @@ async function recordAll(bundle, scripts, scratch) {
  * Starts a server, and records it once it is ready. It runs from what was recorded before, so that
  * the compiled form contains the functions of all starts.
  *
- * @param when the file that has the server write what it has compiled
+ * @param when the file whose creation makes the server write what it has compiled
  * @param others arguments of servers that run at the same time
  */
 async function recordStart(written, { port, args, when }, others) {

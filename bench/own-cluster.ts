@@ -29,13 +29,10 @@ export class OwnCluster {
 
   private constructor(directory: string, ports: readonly number[], token: string) {
     this.#directory = directory
-    const authority = join(directory, 'pki', 'ca.crt')
-    this.endpoints = ports.map((port, at) => ({
-      ...{ name: `n${at + 1}`, url: `https://127.0.0.1:${port}`, authority: readFileSync(authority, 'utf8') },
-      ...{ serverName: null, insecure: false, credentials: fixedCredentials({ token }) },
-    }))
+    this.endpoints = endpointsOf(directory, ports, token)
     const requested = this.endpoints.flatMap(({ url }) => ['--endpoint', url])
-    this.flags = [...requested, '--ca', authority, '--token-file', tokenFile(directory), '--dir', directory]
+    const files = ['--ca', authorityFile(directory), '--token-file', tokenFile(directory)]
+    this.flags = [...requested, ...files, '--dir', directory]
   }
 
   /**
@@ -47,12 +44,8 @@ export class OwnCluster {
     const first = await freePortRange(2 * nodes)
     const ports = { clientPort: first, peerPort: first + nodes }
     const { members } = prepareCluster(terminal, { directory, nodes, domain: null, ...ports })
-    const tokens = join(directory, 'tokens.csv')
-    const secret = Buffer.from(terminal.random.bytes(16)).toString('hex')
-    writeFileSync(tokens, `${secret},bench,bench,"system:masters"\n`, { mode: 0o600 })
-    writeFileSync(tokenFile(directory), secret, { mode: 0o600 })
-    for (const { configPath } of members)
-      appendFileSync(configPath, `token-auth-file: ${JSON.stringify(tokens)}\n`)
+    const configPaths = members.map(({ configPath }) => configPath)
+    const token = addTokens(directory, configPaths)
     const code = await cli(['cluster', 'up', '--dir', directory], { ...terminal, print: terminal.note })
     if (code !== 0) throw new Error('the cluster did not start')
     if (how.leaseReads) {
@@ -63,7 +56,7 @@ export class OwnCluster {
     return new OwnCluster(
       directory,
       members.map(({ clientPort }) => clientPort),
-      secret,
+      token,
     )
   }
 
@@ -78,6 +71,34 @@ export async function takeDown(directory: string): Promise<void> {
   if (!existsSync(directory)) return
   await cli(['cluster', 'down', '--dir', directory, '--force'], { ...terminal, print: terminal.note })
   rmSync(directory, { recursive: true, force: true })
+}
+
+/**
+ * Creates a bearer token of an administrator, and adds it to the configuration of members that do
+ * not run.
+ *
+ * @returns the token
+ */
+export function addTokens(directory: string, configPaths: readonly string[]): string {
+  const tokens = join(directory, 'tokens.csv')
+  const token = Buffer.from(terminal.random.bytes(16)).toString('hex')
+  writeFileSync(tokens, `${token},bench,bench,"system:masters"\n`, { mode: 0o600 })
+  writeFileSync(tokenFile(directory), token, { mode: 0o600 })
+  for (const path of configPaths) appendFileSync(path, `token-auth-file: ${JSON.stringify(tokens)}\n`)
+  return token
+}
+
+/** @param ports the client port of each member, in the order of their names */
+export function endpointsOf(directory: string, ports: readonly number[], token: string): readonly Endpoint[] {
+  const authority = readFileSync(authorityFile(directory), 'utf8')
+  return ports.map((port, at) => ({
+    ...{ name: `n${at + 1}`, url: `https://127.0.0.1:${port}`, authority },
+    ...{ serverName: null, insecure: false, credentials: fixedCredentials({ token }) },
+  }))
+}
+
+function authorityFile(directory: string): string {
+  return join(directory, 'pki', 'ca.crt')
 }
 
 function tokenFile(directory: string): string {

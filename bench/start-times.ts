@@ -4,50 +4,51 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { get } from 'node:https'
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { makeDirectoriesSync } from '../base/make-directories.ts'
 import { cpuMsOf, residentMiBOf } from './tool/process-usage.ts'
 import { freePortRange } from '../fixtures/port-range.ts'
-import { takeDown } from './own-cluster.ts'
+import { takeDownOther } from './other-cluster.ts'
+import { ownPrograms, runCommand } from './programs.ts'
+import type { Programs } from './programs.ts'
 
-const serverProgram = fileURLToPath(new URL('../src/main.js', import.meta.url))
-const commandProgram = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
 const waitMsMax = 60_000
 
 /**
  * Starts each kind of cluster once.
  *
  * @param directory for their data, removed at the end. Not under /tmp, which may be a RAM disk
+ * @param programs of another commit; unset: of this one
  * @returns what was measured, by its description and unit
  */
-export async function startOnce(directory: string): Promise<ReadonlyMap<string, number>> {
+export async function startOnce(
+  directory: string,
+  programs: Programs = ownPrograms,
+): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>()
   makeDirectoriesSync(directory)
   try {
     const data = resolve(directory, 'data')
-    await started(found, 'in memory', ['--in-memory'])
-    await started(found, 'one durable member, its first start', ['--data-dir', data])
-    await started(found, 'one durable member, started again', ['--data-dir', data])
-    await startThree(found, resolve(directory, 'cluster'))
+    const start = (what: string, flags: readonly string[]): Promise<void> =>
+      started(found, what, [programs.server, ...flags])
+    await start('in memory', ['--in-memory'])
+    await start('one durable member, its first start', ['--data-dir', data])
+    await start('one durable member, started again', ['--data-dir', data])
+    await startThree(found, resolve(directory, 'cluster'), programs)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
   return found
 }
 
-async function startThree(found: Map<string, number>, cluster: string): Promise<void> {
+async function startThree(found: Map<string, number>, cluster: string, programs: Programs): Promise<void> {
   const first = await freePortRange(6)
   const ports = ['--client-port', `${first}`, '--peer-port', `${first + 3}`]
   const begun = performance.now()
-  const up = spawn(process.execPath, [commandProgram, 'cluster', 'up', '--dir', cluster, ...ports], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
   try {
-    const [code] = (await once(up, 'exit')) as [number | null]
-    if (code !== 0) throw new Error('the cluster did not start')
+    await runCommand(programs, ['cluster', 'up', '--dir', cluster, ...ports])
     found.set('three new members, by orchctl cluster up, ms', performance.now() - begun)
   } finally {
-    await takeDown(cluster)
+    await takeDownOther(cluster, programs)
   }
 }
 
@@ -55,10 +56,10 @@ async function startThree(found: Map<string, number>, cluster: string): Promise<
  * Starts a server and stops it again. Notes the time from creating the process to readiness, and
  * its CPU time and memory then.
  */
-async function started(found: Map<string, number>, what: string, flags: readonly string[]): Promise<void> {
+async function started(found: Map<string, number>, what: string, words: readonly string[]): Promise<void> {
   const port = await freePortRange(1)
   const begun = performance.now()
-  const child = spawn(process.execPath, [serverProgram, ...flags, '--secure-port', `${port}`], {
+  const child = spawn(process.execPath, [...words, '--secure-port', `${port}`], {
     stdio: 'ignore',
   })
   try {

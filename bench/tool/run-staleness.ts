@@ -42,8 +42,8 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   const { target, clock, seconds } = context
   const namespace = await fill(context, { purpose: 'stale', prefix: 's', objects: 1, payloadBytes })
   const [readers, roles] = [await target.at(load.place, clock), await target.roles()]
-  // The writer uses the leader if it is known. Then planned loads read from a follower, because the
-  // member that accepts a write is the first one to show it.
+  // The writer uses the leader if it is known. In that case the plan reads from a follower,
+  // because the member that accepts a write is the first one to show it.
   const writer =
     target.endpoints.find((_, at) => roles[at] === 'leader') ??
     present(target.endpoints[0], 'there is an endpoint to write to')

@@ -186,7 +186,8 @@ export class RaftLog {
 
   /**
    * Replaces everything by a snapshot beyond the commit index.
-   * @param commit commit index of the replaced log. Up to it the replaced log stays durable until
+   *
+   * @param commit commit index of the replaced log, which counts as durable up to this index until
    *   the snapshot is durable
    */
   restore(snapshot: SnapshotMeta, commit: LogIndex): void {
@@ -218,8 +219,8 @@ export class RaftLog {
   }
 
   /**
-   * Releases the oldest committed and durable entries from memory until the rest fits its limit.
-   * They can still be read from disk.
+   * Releases the oldest committed and durable entries from memory until the rest fits the limit of
+   * the cache. They can still be read from disk.
    */
   evict(commit: LogIndex): void {
     this.#cache.evict(Math.min(commit, this.#persisted) as LogIndex)

@@ -59,7 +59,7 @@ function admitLaterTerm(state: State, message: Message): boolean {
     case 'pre-vote-request':
       return !inLeaderLease(state)
     case 'pre-vote-response':
-      // A grant carries the requested term, which no member has yet.
+      // A grant carries the requested term. It does not change the term of this member.
       if (!message.granted) becomeFollower(state, message.term, null)
       return true
     case 'vote-request':

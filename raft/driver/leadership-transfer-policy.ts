@@ -43,7 +43,10 @@ export class LeadershipTransferPolicy {
     this.#commitStall = new StallDetector(limits)
   }
 
-  /** Whether this member leads and may soon be stalled, so that it must look often. */
+  /**
+   * Whether this member leads, and may soon be stalled or commits nothing. The driver then calls
+   * `tick` more often.
+   */
   mayStall(now: number): boolean {
     if (this.#core.leader !== this.#self) return false
     return mayStall(this.#pendingWork(), now) || this.#committing.sinceMs !== null

@@ -55,7 +55,7 @@ export class LogCompactor {
 
   /**
    * Compacts everything that the database holds, without regard to the retention. A follower
-   * without contact receives a snapshot later.
+   * without contact may need a snapshot later.
    *
    * @returns false when that is not possible now: the database does not hold `through`, a follower
    *   needs entries, or the log or the state is being repaired

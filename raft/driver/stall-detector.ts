@@ -48,7 +48,7 @@ export class StallDetector {
 
   /**
    * Called whenever ticks have passed while this member leads. Returns whether the stall has lasted
-   * long enough to act on it; the caller calls `noteAttempt` when it does so.
+   * long enough to act on it, and the cooldown is over. A caller that acts calls `noteAttempt`.
    */
   stalled(now: number, work: PendingWork): boolean {
     const { stallMsMax, stallCooldownMs } = this.#limits
@@ -92,8 +92,8 @@ const restMs = 2000
 const lateMs = 500
 /**
  * Limit of the time in ms that one check counts: a check that comes later may have been delayed. So
- * a leader checks that often while work has been pending for `soonLateMs`, which is longer than the
- * api thread waits until it reports what it applied.
+ * once work has been pending for `soonLateMs`, a leader checks at this interval. `soonLateMs` is
+ * longer than the api thread waits before it reports what it applied.
  */
 const checkMsMax = 100
 const soonLateMs = 250

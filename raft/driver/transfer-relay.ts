@@ -55,7 +55,7 @@ export class TransferRelay {
     if (from === this.#dependencies.leader) this.#dependencies.transferRefused(round, reason)
   }
 
-  /** Returns why the transfer is refused; null: it began, or another member leads by now. */
+  /** Returns why the transfer is refused; null: it began, or this member no longer leads. */
   #begin(target: NodeId): TransferRefusal | null {
     const answer = this.#dependencies.transferLeadership(target)
     return answer.kind === 'accepted' || answer.reason === 'not-leader' ? null : answer.reason

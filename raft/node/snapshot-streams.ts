@@ -45,7 +45,7 @@ export class SnapshotStreams {
         this.#finish(message.stream)
         return true
       case 'sink-abort':
-        this.#abort(message.stream, message.cause)
+        void this.#abort(message.stream, message.cause)
         return true
       default:
         return false
@@ -63,11 +63,15 @@ export class SnapshotStreams {
     this.#post({ kind: 'state-wanted', atLeast })
   }
 
-  /** Gives up every stream. Resolves when all sources are closed. */
+  /**
+   * Gives up every stream. Resolves when all sources are closed, and all sinks aborted or finished:
+   * the disk under them may be closed next.
+   */
   async close(): Promise<void> {
-    for (const stream of [...this.#sinks.keys()]) this.#abort(stream, 'stopping')
-    const ends = [...this.#sources.keys()].map((stream) => this.#closeSource(stream))
-    await Promise.all(ends)
+    const finishing = this.#staging
+    const aborts = [...this.#sinks.keys()].map((stream) => this.#abort(stream, 'stopping'))
+    const closes = [...this.#sources.keys()].map((stream) => this.#closeSource(stream))
+    await Promise.all([finishing, ...aborts, ...closes])
   }
 
   #openSource({ stream, atLeast }: MessageOf<'source-open'>): void {
@@ -151,17 +155,19 @@ export class SnapshotStreams {
   #sinkFailed(stream: number, cause: unknown): void {
     if (!this.#sinks.has(stream)) return
     this.#post({ kind: 'sink-failed', stream, cause: oneLine(cause) })
-    this.#abort(stream, oneLine(cause))
+    void this.#abort(stream, oneLine(cause))
   }
 
-  #abort(stream: number, cause: string): void {
+  #abort(stream: number, cause: string): Promise<void> {
     const queue = this.#sinks.get(stream)
-    if (queue === undefined) return
+    if (queue === undefined) return Promise.resolve()
     this.#sinks.delete(stream)
-    this.#staging = queue.tail
+    const aborted = queue.tail
       .catch(() => undefined)
       .then(async () => (await queue.opened).abort(cause))
       .catch(() => undefined)
+    this.#staging = aborted
+    return aborted
   }
 }
 

@@ -14,8 +14,8 @@ export class Transfers {
   #nextRequest = 1
 
   /**
-   * @param electionMs period of the repetition of a request: after this time a leader abandons a
-   *   transfer, and then refuses that target for a while
+   * @param electionMs interval at which a request is repeated. It is the election timeout, after
+   *   which a leader abandons a transfer and refuses that target for a while
    */
   constructor(clock: Clock, electionMs: number, send: (request: number, to: NodeId) => void) {
     this.#clock = clock
@@ -131,7 +131,7 @@ function nameOf({ configuration }: ConsensusStatus, id: NodeId): string {
   return configuration.members.find((member) => member.id === id)?.name ?? `member ${id}`
 }
 
-/** Returns the error with one line that includes the remedy. */
+/** Returns the error for a refusal: one line that names the target. */
 function refusal(reason: TransferRefusal, name: string): ConsensusError {
   switch (reason) {
     case 'not-a-voter':

@@ -32,8 +32,8 @@ export type Recognition =
   | { readonly kind: 'rejected'; readonly reason: string }
 
 /**
- * An authentication method. Synchronous where possible; a promise only when it must ask another
- * process.
+ * An authentication method. It returns a promise only if it verifies a signature, calls another
+ * server, or cannot decide.
  */
 export type AuthenticationMethod = {
   readonly name: string

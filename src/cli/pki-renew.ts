@@ -50,7 +50,7 @@ export function pkiRenew(terminal: Terminal, directory: string, format: Format):
     for (const path of updated) terminal.print(`updated  ${path}`)
     for (const { why } of failed) terminal.note(why)
     if (renewed.length === 0) return false
-    terminal.print('members that use these files take them within a second; copy them to those that do not')
+    terminal.print('members that use these files load them within a second; copy them to the other members')
   }
   return failed.length === 0
 }

@@ -18,7 +18,7 @@ export type MemberIdentity = {
   readonly member: string
   readonly id: NodeId
   readonly apiDomain: ApiDomain
-  /** ID of the cluster incarnation, under its name in the file. Unset: the first incarnation. */
+  /** ID of the cluster incarnation, named `life` in the file. Unset: the first incarnation. */
   readonly life?: string
   /**
    * Set for a member that was added to a cluster: the answer to its join request. Its id was drawn

@@ -263,7 +263,9 @@ export class Encryption {
       return
     }
     this.#entries = entries
-    const isPlain = this.#entries.some(({ provider, isCurrent }) => provider === 'identity' && !isCurrent)
+    const isPlain = this.#entries.some(
+      ({ provider, state, isCurrent }) => provider === 'identity' && state !== 'wrong' && !isCurrent,
+    )
     const isEncrypting = this.store.keys.all.some(({ writer }) => writer !== null)
     if (isPlain) this.#removal?.plainFound()
     else if (isEncrypting && revision !== null) this.#removal?.noneFound(revision)

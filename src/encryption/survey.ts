@@ -36,9 +36,10 @@ type Count = { entry: SurveyEntry; objects: number }
 
 /**
  * Counts the objects that are encrypted or of a configured resource, by how they are stored.
- * Decrypts one object for each key; another one if that fails. Yields between slices.
+ * Decrypts one object for each key; if that fails, further ones, up to `attemptsMax` in total.
+ * Yields between slices.
  *
- * `store` has the objects as stored.
+ * `store` returns the objects without decrypting them.
  *
  * @param everywhere also resources that are not configured
  * @throws StoreError `quarantined`
@@ -85,7 +86,7 @@ function entryOf(keys: EncryptionKeys, stored: StoredObject, envelope: ParsedEnv
   if (envelope === null) {
     const readable = configured?.readsPlain === true && !isSealed(stored)
     const state = readable ? 'readable' : isSealed(stored) ? 'wrong' : 'missing'
-    const isCurrent = configured?.writer === null
+    const isCurrent = configured?.writer === null && !isSealed(stored)
     return { resource, provider: 'identity', keyName: '', objects: 0, state, isCurrent, opening: null }
   }
   const { provider, keyName, wrapped } = envelope

@@ -21,12 +21,12 @@ export type JoinRequest = {
 /** The answer: the identity of the new member, and all members. */
 export type JoinAnswer = {
   readonly clusterName: string
-  /** ID of the cluster incarnation, under its name in the message. See `MemberIdentity.life`. */
+  /** ID of the cluster incarnation, named `life` in the message. See `MemberIdentity.life`. */
   readonly life: string | null
   readonly apiDomain: string
   readonly clusterId: string
   readonly memberId: NodeId
-  /** Index of the configuration that it is part of. */
+  /** Index of a configuration that contains the new member. */
   readonly configurationIndex: number
   readonly members: readonly MemberInfo[]
 }

@@ -52,8 +52,8 @@ void describe('one kubeconfig for each kind of credential', () => {
   }
 
   /**
-   * Returns the user that kubectl and orchctl each are to the server: the one that a refusal names,
-   * or `admin` if it does not refuse.
+   * Returns the users that the server authenticates kubectl and orchctl as: the user that a refusal
+   * names, or `admin` if nothing is refused.
    */
   async function usersOf(kubeconfig: string): Promise<readonly string[]> {
     const path = '/api/v1/namespaces/kube-system/secrets'
@@ -66,7 +66,7 @@ void describe('one kubeconfig for each kind of credential', () => {
     return [named(byKubectl.code === 0, byKubectl.stderr), named(reply?.status === 200, reply?.body ?? '')]
   }
 
-  void test('spec 5.5: kubectl and orchctl are the same user with certificates, tokens, token files and plugins that print an ExecCredential', async () => {
+  void test('spec 5.5: kubectl and orchctl are the same user with certificates, tokens, token files, plugins that print an ExecCredential, and impersonation', async () => {
     const { cert = '', key = '' } = cluster.credentials
     writeFileSync(pathOf('token'), 'test-nobody-token\n')
     await kubectl.ok(cluster.kubeconfig, ['create', 'serviceaccount', 'robot'])

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { GapMeter, Watcher, Writer } from '../support/runs/cluster-traffic.ts'
 import { endsWith } from '../support/tools/stop-after-test.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
-import { RepeatingClient } from '../support/drivers/retrying-client.ts'
+import { RetryingClient } from '../support/drivers/retrying-client.ts'
 import {
   assertWatchComplete,
   assertWatchersAgree,
@@ -41,8 +41,8 @@ void test('a rolling restart loses no write, no event, and no request that is re
   const gap = new GapMeter()
   const watchers = clients.map((_, at) => new Watcher({ clients, namespace, first: at, revision: since }))
   const writers = clients.map((_, at) => new Writer({ id: `w${at}`, clients, namespace, first: at, gap }))
-  const repeating = clients.map((_, at) => new RepeatingClient(`r${at}`, clients, 'repeated', at))
-  endsWith(t, ...watchers, ...writers, ...repeating)
+  const retrying = clients.map((_, at) => new RetryingClient(`r${at}`, clients, 'repeated', at))
+  endsWith(t, ...watchers, ...writers, ...retrying)
   await sleep(500)
   gap.take()
   for (let round = 0; round < rounds; round++) {
@@ -53,7 +53,7 @@ void test('a rolling restart loses no write, no event, and no request that is re
     }
   }
   const longestMs = gap.take()
-  await Promise.all([...writers, ...repeating].map((one) => one.stop()))
+  await Promise.all([...writers, ...retrying].map((one) => one.stop()))
 
   const items = await contentsOf(first, namespace, '')
   assertWritesKept(items, writers)
@@ -69,17 +69,17 @@ void test('a rolling restart loses no write, no event, and no request that is re
   assertWatchComplete(items, watchers[0] ?? assert.fail('three watchers'), Number(since))
 
   const kept = new Set((await contentsOf(first, 'repeated', '')).map(({ metadata }) => metadata.name))
-  for (const name of repeating.flatMap(({ created }) => created)) assert.ok(kept.has(name), `${name} is lost`)
-  const repetitions = repeating.flatMap((one) => one.repetitions)
+  for (const name of retrying.flatMap(({ created }) => created)) assert.ok(kept.has(name), `${name} is lost`)
+  const repetitions = retrying.flatMap((one) => one.repetitions)
   const slowest = Math.max(0, ...repetitions.map(({ ms }) => ms))
-  const calls = repeating.reduce((sum, one) => sum + one.calls, 0)
+  const calls = retrying.reduce((sum, one) => sum + one.calls, 0)
   console.log(
     `# ${rounds * 3} restarts: ${calls} calls, ${repetitions.length} of them failed and succeeded at once elsewhere, the slowest ` +
       `in ${slowest.toFixed(0)} ms; longest gap between writes ${longestMs.toFixed(0)} ms; ` +
       `${watchers[0]?.events.length ?? 0} events in each of 3 watches`,
   )
   assert.deepEqual(
-    repeating.flatMap(({ lost }) => lost),
+    retrying.flatMap(({ lost }) => lost),
     [],
   )
   assert.ok(repetitions.length > 0, 'some requests failed during the restarts')

@@ -19,7 +19,7 @@ import { orchctl } from '../support/drivers/orchctl.ts'
 import type { Ran } from '../support/drivers/orchctl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { RelistingInformer } from '../support/drivers/relisting-informer.ts'
-import { RepeatingClient } from '../support/drivers/retrying-client.ts'
+import { RetryingClient } from '../support/drivers/retrying-client.ts'
 import { until } from '../support/tools/until.ts'
 
 const path = '/api/v1/namespaces/default/configmaps'
@@ -64,7 +64,7 @@ function load(t: TestContext, cluster: ProcessCluster): Load {
   const { kubeconfig, members } = cluster
   const clients = members.map(({ url }) => new KubeconfigClient(url, kubeconfig))
   t.after(() => clients.forEach((client) => client.close()))
-  const writers = [0, 1, 2].map((at) => new RepeatingClient(`w${at}`, clients, 'default', at))
+  const writers = [0, 1, 2].map((at) => new RetryingClient(`w${at}`, clients, 'default', at))
   const informer = new RelistingInformer(clients, path)
   const kubectl = new KubectlReads(cluster)
   const stop = async (): Promise<void> => {

@@ -35,7 +35,7 @@ export class StateCondition {
     return this.#isWrong || this.#wasWrong
   }
 
-  /** Wrong, or about to be. */
+  /** Returns whether the state is wrong, or will be once the pending divergence is applied. */
   get isSpoiled(): boolean {
     return this.#isWrong || this.#pending !== null
   }
@@ -102,7 +102,7 @@ function changed(entry: Entry): Entry | null {
   return { ...entry, data: encodeEnvelope({ ...envelope, payload }) }
 }
 
-/** Flips the lowest bit of the first digit of its token. */
+/** Flips the lowest bit of the first digit of the object's token. @returns null without a token */
 function flipped(operation: Operation): Operation | null {
   if (operation.kind !== 'put') return null
   const { object } = operation

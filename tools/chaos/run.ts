@@ -39,9 +39,9 @@ const exitGraceMs = 1000
 const terminating: ReadonlySet<FaultKind> = new Set(['kill', 'stop', 'full-disk', 'outage'])
 
 /**
- * Runs the plan in order: each fault once the previous one of its lane is reverted, with the
- * planned delay. All faults are reverted in the end: paused members continue, links recover, and
- * members that ended are started and awaited.
+ * Runs the plan in order. A fault begins at its planned time, or as much later as the run is late,
+ * once the targets of the previous fault of its lane are ready again. All faults are reverted in
+ * the end: paused members continue, links recover, and members that ended are started and awaited.
  *
  * @throws ChaosError `not-healed`, `links`, `disk`; CodedError when a membership change fails
  */

@@ -20,8 +20,8 @@ export function readFaults(path: string, startedMs: number): readonly Fault[] {
 }
 
 /**
- * Checks a fault file before the traffic starts; it is read afterwards. It may still be written to,
- * so it may be absent and its last line may be incomplete.
+ * Checks a fault file before the traffic starts; it is read after the traffic. Until then it may
+ * still be written to, so it may be absent now, and its last line may be incomplete.
  *
  * @throws VerifyError `faults` when it can never be read
  */

@@ -103,8 +103,8 @@ export class HistoryIndex {
     const deletions = this.objects.get(name)?.deletions ?? []
     return deletions.some(
       ({ call, above, below }) =>
-        // The deletion may have a revision that is greater than `above` and than that of the last
-        // change, less than `below`, and at most `revision`.
+        // The deletion may have a revision after `above` and after the last change, before `below`,
+        // and at most `revision`.
         call.begin < moment && Math.max(above, last.revision) < Math.min(below - 1, revision),
     )
   }
@@ -121,8 +121,9 @@ export class HistoryIndex {
   }
 
   /**
-   * Returns when another call, an event or a copy first returned the version, or a precondition
-   * first held for it; null: at most the writing call returned it.
+   * Returns when another call or an event first returned the version, or a precondition first held
+   * for it. Infinity: only a copy returned it; a copy is taken after all calls. null: only the
+   * writing call may have returned it.
    */
   firstReadAt(token: string): number | null {
     return this.#firstReadAt.get(token) ?? null
@@ -199,7 +200,7 @@ export class HistoryIndex {
     }
   }
 
-  /** A deletion with a precondition lies between that version and the next change. */
+  /** A deletion with a precondition comes after the expected version and before the next change. */
   #within(
     { name, expected }: { readonly name: string; readonly expected: Expected | null },
     bounds: { readonly above: number; readonly below: number },

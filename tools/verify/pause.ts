@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** @param ms resolves at once unless above 0 */
+/** Resolves after `ms`; at once if that is 0 or less. */
 export function pause(clock: Clock, ms: number): Promise<void> {
   if (ms <= 0) return Promise.resolve()
   return new Promise((resolve) => {

@@ -21,8 +21,8 @@ type Waiting = {
 }
 
 /**
- * One HTTP/1.1 connection that sends prepared bytes and parses only response boundaries. One
- * request at a time.
+ * One HTTP/1.1 connection that sends prepared bytes, one request at a time. Of a response it parses
+ * only the status, the consistency header and the end.
  */
 export class WireConnection {
   readonly #socket: Socket
@@ -63,12 +63,12 @@ export class WireConnection {
     return new WireConnection(await openSocket(endpoint, benchLimits.answerMsMax))
   }
 
-  /** Whether it accepts another request. */
+  /** Whether requests can be sent: false after a failure or the last response of the connection. */
   get isOpen(): boolean {
     return !this.#broken
   }
 
-  /** @param keepBytes number of body bytes to keep @throws Error when the response is incomplete */
+  /** @param keepBytes number of body bytes to keep @throws Error without a complete response */
   ask(request: Buffer, keepBytes = 0): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#broken) {

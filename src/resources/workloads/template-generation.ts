@@ -13,7 +13,11 @@ import { templateOf } from './pod-owner.ts'
  */
 const KEY = 'deprecated.daemonset.template.generation'
 
-/** Returns a new DaemonSet with the number that the client sent, at least 1. @throws ApiError */
+/**
+ * Returns a DaemonSet that is being created, with the number that the client sent, at least 1.
+ *
+ * @throws ApiError `BadRequest`
+ */
 export function withFirstTemplateGeneration(object: AnyObject): AnyObject {
   checkSent(object, undefined)
   const sent = parsed(object.metadata.annotations?.[KEY]) ?? 0n
@@ -54,7 +58,7 @@ function isInteger(text: string): boolean {
   return /^[+-]?[0-9]+$/.test(text)
 }
 
-/** @returns null: no 64-bit integer */
+/** @returns null: absent, longer than 64 characters, or not a 64-bit integer */
 function parsed(text: string | undefined): bigint | null {
   // A long text is not worth the cost of its conversion: leading zeros are of no use.
   if (text === undefined || text.length > 64 || !isInteger(text)) return null

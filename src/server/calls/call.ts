@@ -308,7 +308,7 @@ export class Call implements RequestContext, Credentials {
     this.#proof = proof
   }
 
-  /** Called when the client is gone or the time is up: work for it may stop. */
+  /** Called when the response has ended, or the server gives the call up: work for it may stop. */
   abort(): void {
     this.#aborted = true
     this.#abort?.abort()

@@ -107,7 +107,7 @@ function closeWhenAnswered(reply: RawReply): void {
   const { stream } = reply
   if (stream.endAfterHeaders || stream.readableEnded) return
   // A Go client that sees the end of the stream while it reads the response reports the end instead
-  // of the response. So its remaining bytes are discarded for a while.
+  // of the response. So the rest of the request is read and discarded for a while.
   stream.once('finish', () => {
     stream.resume()
     stream.setTimeout(UNREAD_BODY_MS_MAX, () => stream.close(constants.NGHTTP2_NO_ERROR))
@@ -150,8 +150,8 @@ const UNREAD_BODY_MS_MAX = 1000
 const UNREAD_BODY_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Both protocols' replies start a response alike, but their declared types do not share a
- * signature.
+ * Writes the status and the headers. Replies of HTTP/1.1 and HTTP/2 have the same `writeHead`, but
+ * the union of their types cannot be called. HTTP/2 has no header `connection`.
  */
 export function writeHead(reply: RawReply, code: number, headers: ReplyHeaders): void {
   if ('stream' in reply) {

@@ -11,8 +11,9 @@ import type { Revision } from '../revision.ts'
  *   | 0x03 | revision      |     one version and its event; see `machine/object-version.ts`
  *   | 0x04 |                     local to this member; see `disagreement-record.ts`
  *
- * Most of the data are versions. A new version always has the highest key, and the versions that
- * are removed next have about the lowest ones, so tables hardly overlap and compaction is cheap.
+ * Most of the data are versions. A new version always has the highest key of all versions, and the
+ * versions that are removed next have about the lowest ones. So tables hardly overlap, and
+ * compaction is cheap.
  * The index from key to revision exists in memory only. It is rebuilt by reading the versions in
  * order, which a start does anyway to verify them.
  */

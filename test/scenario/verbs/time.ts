@@ -15,12 +15,12 @@ export function tick(world: World, { words: [id = '', amount = '1'] }: Command):
   for (let at = 0; at < ticks; at++) member.raft.tick()
 }
 
-/** `campaign 1`: its election timeout expires. */
+/** `campaign 1`: member 1 campaigns now, without waiting for its election timeout. */
 export function campaign(world: World, { words: [id = ''] }: Command): void {
   world.member(id).raft.campaign()
 }
 
-/** `lead 1`: makes it the leader and lets all members settle; prints only the result. */
+/** `lead 1`: makes member 1 the leader and lets all members settle; prints only the result. */
 export function lead(world: World, { words: [id = ''] }: Command): void {
   const member = world.member(id)
   member.raft.campaign()

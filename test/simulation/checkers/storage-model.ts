@@ -156,7 +156,7 @@ type Window = Pick<Settings, 'historyEventsMin' | 'historyWindowMs'>
 /** Bytes that a deletion in progress may add to an object. */
 const deletionBytes = 4096
 
-/** Bytes that the status of a member may add to its object. */
+/** Bytes by which an update may enlarge a Member object although the storage is full. */
 const memberBytes = 1024
 const memberKey = /^cluster\.(orch|k8s)\.io\/members\//
 

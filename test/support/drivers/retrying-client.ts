@@ -17,7 +17,7 @@ export type Repetition = {
  * failed request is retried at once on the next member, as a client with several addresses does: a
  * creation that conflicts on the retry succeeded before.
  */
-export class RepeatingClient {
+export class RetryingClient {
   readonly created: string[] = []
   readonly repetitions: Repetition[] = []
   /** The repetitions that failed too. */

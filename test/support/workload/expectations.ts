@@ -1,8 +1,8 @@
 /**
- * Pods that a controller created or deleted and that its cache does not show yet. Until it does,
+ * Creations and deletions of Pods that the cache of a controller does not show yet. Until it does,
  * the ReplicaSet is neither enlarged nor reduced: a stale cache leads to no duplicates. Upstream
- * counts creations; here each is known by its id, so that the event of a creation whose answer was
- * lost is not taken for another one.
+ * counts creations; here each has an ID, so that the event of a creation whose response was lost is
+ * not taken for another one.
  */
 export class Expectations {
   readonly #creations = new Map<string, Set<string>>()

@@ -5,8 +5,8 @@ import { until } from '../tools/until.ts'
 import type { Journal } from './journal.ts'
 
 /**
- * An administrator that uses any member: the next one after a request without an answer, or that
- * failed.
+ * An administrator that sends all requests to one member, and changes to the next one when a
+ * request fails or has no response.
  */
 export class Operator {
   readonly #clients: readonly ApiClient[]
@@ -18,7 +18,10 @@ export class Operator {
     this.#journal = journal
   }
 
-  /** Creates an object. A repetition of a creation whose answer was lost finds it. */
+  /**
+   * Creates an object. 409 counts as success: an earlier attempt, whose response was lost, has
+   * created it.
+   */
   async create(path: string, body: object): Promise<Reply> {
     return this.#insist(`create ${path}`, [201, 409], (client) => client.post(path, body))
   }

@@ -1,6 +1,6 @@
 /*
  * Goal: calls run in batches of a bounded size, and failures end the work without losing calls.
- * Method: counts the calls that run at a time.
+ * Method: calls that record when they begin and end, and calls that fail.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'

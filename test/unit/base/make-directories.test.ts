@@ -25,7 +25,7 @@ const ways: readonly (readonly [string, (path: string) => Promise<string | null>
 for (const [way, make] of ways) {
   const below = join(scratch, way)
 
-  void test(`${way}: created with its parents, for the owner alone, and the first new one is returned`, async () => {
+  void test(`${way}: a directory is created with its parents, for the owner alone, and the first new one is returned`, async () => {
     const deep = join(below, 'b/c/d')
     assert.equal(await make(deep), below)
     assert.equal(await make(deep), null, 'it is there')

@@ -176,7 +176,7 @@ const targets: readonly Target[] = [
         ...{ session: random.below(1e9), sequence: 4, acknowledgedBelow: 2, expectedTerm: term(9) },
         payload: command(random),
       }),
-    // Everything that passes the gate can be decoded.
+    // Everything that `isEnvelope` accepts can be decoded.
     decode: (bytes) => void (isEnvelope(bytes) && decodeEnvelope(bytes)),
     isRefusal: neverRefuses,
     seal: (bytes) => setU32(bytes, 0, crc32(bytes.subarray(4))),

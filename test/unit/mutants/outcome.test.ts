@@ -17,7 +17,7 @@ const notStarted: Verdict = { kind: 'void', why: 'no test ran' }
 const given = (mutated: Verdict, original: Verdict) => (_: Check, program: 'mutated' | 'original') =>
   Promise.resolve(program === 'mutated' ? mutated : original)
 
-void test('a check that does not start without the mutation either notices nothing', async () => {
+void test('a mutation whose check does not start even without it is not checked', async () => {
   const outcome = await outcomeOf([check], given(notStarted, notStarted))
   assert.deepEqual(outcome, { kind: 'unchecked', by: 'unit/some.test.ts', why: 'no test ran' })
 })
@@ -34,7 +34,7 @@ void test('a mutation without a check is not reached, and one whose checks all p
   assert.deepEqual(await outcomeOf([check], given(passed, passed)), { kind: 'survived', checks: 1 })
 })
 
-void test('mutations that were not checked are counted apart', async () => {
+void test('mutations that were not checked are counted separately', async () => {
   const mutation: Mutation = {
     operator: 'add one',
     file: 'base/random.ts',

@@ -88,7 +88,7 @@ void test('the status of an error is changed, and the condition of its text is n
   assert.deepEqual(changes("throw new ApiError(409, `a ${b ? 'c' : 'd'}`)", 'negate condition'), [])
 })
 
-void test('a place has the line that an editor shows', () => {
+void test('a mutation has the line number that an editor shows', () => {
   assert.deepEqual(
     mutationsOf('some.ts', '// first\n\nx = a < b\n').map(({ line }) => line),
     [3],

@@ -128,7 +128,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     await assertGone(pidFile)
   })
 
-  void test('a file without tests, one that cannot be loaded and one that ends early fail', async () => {
+  void test('a file without tests, and one that exits or is killed within a test, fail', async () => {
     assert.deepEqual(whys(await ran('')), ['it ran no test'])
     assert.deepEqual(whys(await ran(`test('a', () => process.exit(0))`)), ['it ran no test'])
     assert.deepEqual(whys(await ran(`test('a', () => process.kill(process.pid, 'SIGKILL'))`)), [
@@ -175,7 +175,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     )
   })
 
-  void test('files that share a process and did not begin before its end are named', async () => {
+  void test('a file that did not begin because an earlier file of its process used up the time is named', async () => {
     const written = (name: string, code: string): string => {
       const file = join(directory, `${name}.test.mjs`)
       writeFileSync(file, `import { test } from 'node:test'\n${code}`)

@@ -29,7 +29,7 @@ class Writes implements ObjectHistory {
     return this.#versions.get(key) ?? []
   }
 
-  /** @param last whether the command ends with it */
+  /** @param last whether this is the last write of its command */
   put(key: string, content: Content = {}, last = true): this {
     const versions = this.#versions.get(key) ?? []
     this.#versions.set(key, versions)
@@ -94,7 +94,7 @@ void test('an object that a controller creates again is found', () => {
   )
 })
 
-void test('an object that every namespace has may be created once more for a later namespace of the same name', () => {
+void test('a default object may be created once more only in the namespace that the workload creates again', () => {
   const [before, later] = ['w0', 'w1'].map((namespace) => `/configmaps/${namespace}/${names.rootCaConfigMap}`)
   assert.ok(before !== undefined && later !== undefined)
   accepts(new Writes().put(later).remove(later).put(later))
@@ -209,7 +209,7 @@ void test('an owner that is deleted before its dependents are gone or released i
   }
 })
 
-void test('a dependent in the background may stay longer than its owner', () => {
+void test('a dependent of an owner that is deleted in the background may outlive its owner', () => {
   const [owner, child] = ['/configmaps/w0/owner-background', '/configmaps/w0/owner-background-child0']
   const owned = { metadata: { ownerReferences: [{ uid: `${owner} 0`, name: 'owner' }] } }
   accepts(new Writes().put(owner).put(child, owned).remove(owner).remove(child))

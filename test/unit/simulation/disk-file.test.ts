@@ -49,7 +49,7 @@ void test('an unsynced write is complete, lost, truncated anywhere, or has some 
   assert.deepEqual([...kinds].toSorted(), ['cut', 'lost', 'sectors', 'whole'])
 })
 
-void test('a sector that was written twice with the same bytes exists or not', () => {
+void test('a sector that was written twice with the same bytes is complete or lost, never torn', () => {
   for (let seed = 1; seed <= seeds; seed++) {
     const sectors = sectorsOf(leftOf(seed, 2))
     assert.ok(

@@ -30,7 +30,7 @@ export class HistoryBuilder {
     this.#commit({ kind: 'change-settings', settings })
   }
 
-  /** @returns its revision; of several objects the last one */
+  /** @returns the revision of the write */
   write(key: string, token: string, more: { readonly color?: string; readonly uid?: string } = {}): number {
     return this.writeTogether([key], token, more)
   }

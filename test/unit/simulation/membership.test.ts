@@ -74,7 +74,7 @@ void test('I8: a member that does not know that its demotion is committed may co
   }
 })
 
-void test('I8: a learner does not lead, in a joint configuration both sides may', () => {
+void test('I8: a learner does not lead; in a joint configuration, the voters of either half may', () => {
   const memberships = new Memberships(of(info(1), info(2), info(3, 'learner')))
   finds(/^I8 leads/, () => memberships.leads(3, 1, []))
   memberships.committed(change(1, { ...of(info(2), info(3)), votersOutgoing: two.voters }))
@@ -82,7 +82,7 @@ void test('I8: a learner does not lead, in a joint configuration both sides may'
   memberships.leads(3, 3, [])
 })
 
-void test('I8: a member that considers itself removed has been removed', () => {
+void test('I8: a member may report its removal only if that was committed', () => {
   const observedAt = (index: number): Memberships => {
     const memberships = new Memberships(three)
     memberships.committed(change(1, two))
@@ -93,7 +93,7 @@ void test('I8: a member that considers itself removed has been removed', () => {
   observedAt(2).end()
   finds(/^I8 reported removal/, () => observedAt(0))
   const early = new Memberships(three)
-  // Any leader may know the removal before this member reports it.
+  // A member may report an entry before the checkers see its commit. The report is checked then.
   early.left(2, 1, true)
   finds(/^I8 reported removal/, () => early.committed(change(1, two)))
   finds(/^I8 reported removal/, () => {
@@ -103,7 +103,7 @@ void test('I8: a member that considers itself removed has been removed', () => {
   })
 })
 
-void test('events name the effect of a change', () => {
+void test('the checker records the effect of each committed membership change', () => {
   const memberships = new Memberships(three)
   const joined = of(...three.members, info(4, 'learner', 3))
   memberships.leads(1, 1, [])

@@ -1,6 +1,6 @@
 /*
- * Goal: the faults of a seed leave a majority of the voters their durable state, and in any case
- * their votes.
+ * Goal: the faults of a seed leave a majority of the voters undamaged. A wrong state may spread to
+ * more voters, but a majority keeps its logs and votes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,14 +18,14 @@ function quorumGuard(unsound: readonly number[], voteless: readonly number[]): Q
 }
 
 for (const [title, unsound, voteless, member, mayLose] of [
-  ['one of three may be', [], [], 2, true],
-  ['a second one may not', [], [2], 3, false],
-  ['a member that has lost everything may be damaged again', [], [2], 2, true],
-  ['one with a wrong state may be the first that loses its log', [2, 3], [], 2, true],
-  ['a second one with a wrong state may not lose its log', [2, 3], [2], 3, false],
-  ['the only one with a right state may not be', [2], [], 1, false],
+  ['allows damage to one of three members', [], [], 2, true],
+  ['forbids damage to a second of three members', [], [2], 3, false],
+  ['allows more damage to a member that has lost everything', [], [2], 2, true],
+  ['allows one of two members with a wrong state to lose its log', [2, 3], [], 2, true],
+  ['forbids that the second of two members with a wrong state loses its log', [2, 3], [2], 3, false],
+  ['forbids damage to a sound member while another one has a wrong state', [2], [], 1, false],
 ] as const) {
-  void test(`the quorum guard decides which members may be damaged: ${title}`, () => {
+  void test(`the quorum guard ${title}`, () => {
     assert.equal(quorumGuard(unsound, voteless).canLose(member), mayLose)
   })
 }

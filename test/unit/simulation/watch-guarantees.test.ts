@@ -185,7 +185,7 @@ void test('a version is too old only after its compaction', () => {
   finds(/^I22 expiry/, () => checkExpired(all.history))
 })
 
-void test('atomic: complete commands below the verbs, and all of them', () => {
+void test('atomic: a cursor of the store returns complete commands, and every change once', () => {
   const pulled = (upTo: number, revisions: readonly number[]): HistoryBuilder => {
     const all = new HistoryBuilder()
     all.write('default/a', '1')

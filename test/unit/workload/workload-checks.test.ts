@@ -284,7 +284,7 @@ void describe('each fault of a history is found', () => {
   }
 })
 
-void test('a creation without an answer admits one more Pod while it lives, and its deletion', () => {
+void test('a creation without a response admits one more Pod while that Pod exists, and the deletion of that Pod', () => {
   const history = correct()
   history.create('e', { answered: false })
   history.bind('e', 'n1')

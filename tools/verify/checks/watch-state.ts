@@ -8,7 +8,7 @@ import type { Version, Watch, WatchEvent } from '../history.ts'
  */
 export class WatchState {
   readonly #listed = new Map<number, readonly Version[]>()
-  /** By watcher; null: it missed an event, so its state is unknown. */
+  /** By watcher; null: unknown, without a recorded complete list or after a missed event. */
   readonly #objects = new Map<string, Map<string, Version> | null>()
 
   constructor({ history }: HistoryIndex) {

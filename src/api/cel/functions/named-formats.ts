@@ -63,7 +63,10 @@ const FORMATS: ReadonlyMap<string, NamedFormat> = new Map(
   }).map(([name, rule]) => [name, new NamedFormat(rule)]),
 )
 
-/** Upstream counts the length of the regular expression; this is about the cost of the longest. */
+/**
+ * Upstream's cost depends on the length of the format's regular expression. This is approximately
+ * the cost of the longest one.
+ */
 const REGEX_COST = 25
 const validation: CostRule = {
   actual: (args, result, evaluation) => traverse(1).actual(args, result, evaluation) * REGEX_COST + 1,

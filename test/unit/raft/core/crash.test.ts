@@ -20,7 +20,8 @@ void test('thesis 3.8: a candidate requests votes only after its term and log ar
     solo.receive({ kind: 'pre-vote-response', ...voter, granted: true })
   }
   assert.equal(solo.raft.status().role, 'candidate')
-  // A crash now loses term 2 and entry 2; votes granted to this log would elect the shorter one.
+  // A crash now would lose term 2 and entry 2. Votes granted because of entry 2 would then elect a
+  // member without it.
   assert.deepEqual(solo.takeAll('vote-request'), [])
   solo.finishWrite()
   assert.deepEqual(solo.takeAll('vote-request'), [])

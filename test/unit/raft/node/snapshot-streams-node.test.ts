@@ -103,6 +103,37 @@ void test('a failing chunk ends the stream once, and what follows is ignored', a
   )
 })
 
+void test('a close resolves when the sinks of all streams are aborted', async () => {
+  const { machine, streams } = bench()
+  streams.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
+  await settled()
+  let closed = false
+  const close = streams.close().then(() => (closed = true))
+  await settled()
+  assert.equal(closed, false)
+  machine.opening[0]?.resolve(undefined)
+  await close
+  assert.deepEqual(machine.log, ['stage 5', 'abort 5'])
+})
+
+void test('a close waits for a sink that finishes', async () => {
+  const { machine, streams } = bench()
+  const finishing = new Deferred<void>()
+  machine.finishing = finishing.promise
+  streams.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
+  await settled()
+  machine.opening[0]?.resolve(undefined)
+  streams.take({ kind: 'sink-finish', stream: 1 })
+  await settled()
+  let closed = false
+  const close = streams.close().then(() => (closed = true))
+  await settled()
+  assert.equal(closed, false)
+  finishing.resolve(undefined)
+  await close
+  assert.deepEqual(machine.log, ['stage 5', 'finish 5'])
+})
+
 void test('a source answers each pull in order, and is closed once', async () => {
   const { machine, streams, posted } = bench()
   let closed = 0

@@ -1,6 +1,7 @@
 /*
- * Goal: flags decide which keys, issuers and audiences of service account tokens are accepted, and
- * an unusable key file makes the start fail with its name. Method: files in a temporary directory.
+ * Goal: flags decide which keys, issuers and audiences of service account tokens are accepted. If a
+ * key file is unusable, the start fails with an error that names it.
+ * Method: files in a temporary directory.
  */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
@@ -100,7 +101,7 @@ async function accepts(
   }
 }
 
-void test('spec 5: --service-account-key-file names the keys; by default it is the key of the client port', async (t) => {
+void test('spec 5: --service-account-key-file names the keys that verify tokens; by default the key of the client port does', async (t) => {
   const kit = new Kit(t)
   const byDefault = kit.configured([])
   assert.deepEqual([await accepts(byDefault, ecKey), await accepts(byDefault, rsaKey)], [true, false])
@@ -130,7 +131,7 @@ void test('a renewed key of the client port replaces the old one for tokens, unl
   assert.deepEqual([await accepts(named.accounts, otherKey), named.files.version], [false, 0])
 })
 
-void test('a file without a usable key makes the start fail with its name and without its content', (t) => {
+void test('the start fails if a key file has no usable key: the error has the name of the file and not its content', (t) => {
   const kit = new Kit(t)
   const pem = (type: 'rsa' | 'ec', options: object): string =>
     privateKeyPem(generateKeyPairSync(type as 'rsa', options as { modulusLength: number }).privateKey)

@@ -16,7 +16,7 @@ function load(...args: readonly string[]) {
   return loaded.config
 }
 
-void test('the oldest version is named as Go names it', () => {
+void test('the minimum TLS version has the name that Go gives it', () => {
   assert.equal(load()['tls-min-version'], 'VersionTLS12')
   assert.equal(tlsVersions[load('--tls-min-version=VersionTLS13')['tls-min-version']], 'TLSv1.3')
   for (const [given, says] of [
@@ -41,7 +41,7 @@ void test('the runtime supports every cipher suite that help lists', () => {
   }
 })
 
-void test('suites keep their order; those of TLS 1.3 are all offered where none is named', () => {
+void test('cipher suites keep their order, and all of TLS 1.3 are offered if none of them is named', () => {
   assert.equal(load()['tls-cipher-suites'], null)
   const given =
     '--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'

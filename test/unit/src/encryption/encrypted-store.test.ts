@@ -331,4 +331,12 @@ void test('one damaged object does not make a survey count the key as lost', asy
   )
   await put('a', Buffer.from('orch:enc:something else'))
   assert.deepEqual(lossesOf(await counted()), ['1 object of secrets, whose stored bytes were changed'])
+  const plain = await survey({ store, clock: systemClock }, keysWith('{identity: {}}', one), true)
+  assert.deepEqual(
+    plain.map(({ objects, state, isCurrent }) => [objects, state, isCurrent]),
+    [
+      [1, 'wrong', false],
+      [2, 'readable', false],
+    ],
+  )
 })

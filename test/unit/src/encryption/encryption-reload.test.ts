@@ -202,6 +202,25 @@ void test('plain text that another member writes is noticed, although it is gone
   assert.equal(encryption.isPlainTextRemoved, false)
 })
 
+void test('an object whose stored envelope was changed is not plain text: the removal does not wait for it', async (t) => {
+  const { store, member, configure } = await opened(t)
+  configure(provider('one', 1))
+  const bytes = Buffer.from('orch:enc:something else')
+  const object = {
+    ...{ bytes, itemOffset: 0, revisionOffset: bytes.byteLength, labels: null },
+    ...{ uid: 'uid-a', terminating: false },
+  }
+  const put = { kind: 'put', key: secretKey('a'), conditions: [], object } as const
+  await store.write({ kind: 'write', operations: [put] }, clock.monotonicMs() + 5000)
+  const recorded: string[] = []
+  const files = {
+    record: { read: () => [], write: (resources: readonly string[]) => void recorded.push(...resources) },
+    ...{ trimmed: () => store.view().revision, removeTrimmed: async () => true, trimLog: async () => true },
+  }
+  await member({ files, ignoresLostKeys: true }).start()
+  await until('it is recorded', () => recorded.length > 0)
+})
+
 /** Returns the store of a member whose state may be quarantined: then nothing can be listed. */
 function quarantinable(store: Store, isQuarantined: () => boolean): Store {
   return new Proxy(store, {

@@ -21,7 +21,7 @@ const record: JoinRecord = { id: 'aa', secretHash: '00', seat, expiresMs: 10_000
 const joining = { nonce: request.nonce, memberId: someId, basedOn: logIndex(7), joined: false }
 const there = { ...known, members: [...members, { ...seat, id: someId }] }
 
-void test('the first attempt has no id yet, and each later attempt of the same process has that of the first', () => {
+void test('the first attempt has no member id yet, and each later attempt of the same process has the id of the first', () => {
   assert.equal(judgeJoin(record, request, known), null)
   assert.equal(judgeJoin({ ...record, joining }, request, known)?.memberId, someId)
   assert.equal(judgeJoin({ ...record, joining }, request, there)?.memberId, someId)
@@ -39,7 +39,12 @@ const refusals: readonly {
   readonly request?: Partial<JoinRequest>
   readonly known?: JoinKnowledge
 }[] = [
-  { what: 'expired', code: 'expired', says: /1970-01-01T00:00:10/, known: { ...known, nowMs: 10_000 } },
+  {
+    what: 'an expired token',
+    code: 'expired',
+    says: /1970-01-01T00:00:10/,
+    known: { ...known, nowMs: 10_000 },
+  },
   {
     what: 'another process',
     code: 'used',
@@ -47,23 +52,38 @@ const refusals: readonly {
     record: { ...record, joining: { ...joining, nonce: 'x' } },
   },
   {
-    what: 'removed',
+    what: 'a removed member',
     code: 'removed',
     says: /has been removed/,
     record: { ...record, joining: { ...joining, joined: true } },
   },
-  { what: 'name', code: 'other-member', says: /--name n4/, request: { name: 'n5' } },
+  { what: 'another name', code: 'other-member', says: /--name n4/, request: { name: 'n5' } },
   {
-    what: 'peers',
+    what: 'another peer address',
     code: 'other-member',
     says: /--peer-address 10\.0\.0\.4:7443/,
     request: { peerAddress: '1.1.1.1:1' },
   },
-  { what: 'clients', code: 'other-member', says: /--advertise-address/, request: { clientAddress: '' } },
-  { what: 'domain', code: 'other-cluster', says: /--api-domain orch\.io/, request: { apiDomain: 'k8s.io' } },
-  { what: 'cluster', code: 'other-cluster', says: /--cluster-name c/, request: { clusterName: 'd' } },
   {
-    what: 'client authority',
+    what: 'another client address',
+    code: 'other-member',
+    says: /--advertise-address/,
+    request: { clientAddress: '' },
+  },
+  {
+    what: 'another API domain',
+    code: 'other-cluster',
+    says: /--api-domain orch\.io/,
+    request: { apiDomain: 'k8s.io' },
+  },
+  {
+    what: 'another cluster name',
+    code: 'other-cluster',
+    says: /--cluster-name c/,
+    request: { clusterName: 'd' },
+  },
+  {
+    what: 'another client authority',
     code: 'other-keys',
     says: /--client-ca-file/,
     request: { fingerprints: { ...prints, 'client-ca': 'ef' } },
@@ -116,7 +136,7 @@ for (const { what, code, says, ...wrong } of refusals) {
   })
 }
 
-void test('a program that knows newer rules than the cluster may join: that is how an upgrade begins', () => {
+void test('a program that supports a higher feature level than that of the cluster may join', () => {
   assert.equal(judgeJoin(record, { ...request, featureLevelMax: 9 }, known), null)
 })
 
@@ -153,7 +173,7 @@ void test('a request with a missing field or another type is rejected', () => {
     assert.equal(joinRequestOf({ ...request, featureLevelMax }), null)
 })
 
-void test('a token is created only for a free name and free addresses', () => {
+void test('a token is created only for a free name, free addresses and a voter to replace', () => {
   const configuration = initialConfiguration(members)
   const problem = (change: object, replaces: string | null = null): string | undefined =>
     seatProblem({ ...seat, ...change }, replaces, configuration)?.kind

@@ -1,7 +1,7 @@
 /*
  * Goal: a token makes one process a member, once, whatever fails or happens in between.
- * Method: the service on records in memory and a configuration that changes by the shipped plan;
- * each await fails once.
+ * Method: the service on records in memory and a configuration that changes by the shipped plan.
+ * Changes fail before or after they take effect.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -79,7 +79,7 @@ void test('a repeated request gets the same answer; another process is rejected'
 })
 
 for (const when of ['before', 'after'] as const) {
-  void test(`a retry after a response lost ${when} the change was made returns the same member`, async () => {
+  void test(`a retry after a failure ${when} the change was made returns the same member`, async () => {
     const { service, members, records, clock, issue } = serviceOf()
     const id = await issue()
     members.failures.push({ when, cause: new ConsensusError('timed-out', 'too slow') })
@@ -122,7 +122,7 @@ void test('a late addition, after its member was added and removed, adds no memb
   assert.equal(members.named('n4'), null)
 })
 
-void test('a process does not receive an id that was removed and redrawn concurrently', async () => {
+void test('a join whose member is removed and replaced concurrently returns the later id', async () => {
   const { service, members, issue } = serviceOf()
   const id = await issue()
   const change = members.changeMembers.bind(members)
@@ -130,7 +130,8 @@ void test('a process does not receive an id that was removed and redrawn concurr
   members.changeMembers = async (wanted) => {
     const changed = await change(wanted)
     if (wanted.kind === 'add' && later.length === 0) {
-      // The addition is reported late: an operator removes the member first, and it asks again.
+      // The addition is reported late: an operator removes the member first, and the process sends
+      // its request again.
       await change({ kind: 'remove', id: wanted.member.id })
       later.push('asks')
       later.push(await service.join(id, request, forEver))
@@ -209,7 +210,7 @@ void test('of two tokens for one address, the second to be used is refused', asy
   assert.equal(members.named('n5'), null)
 })
 
-void test('a process without a feature level that rose during its join gets no answer; a newer version completes it', async () => {
+void test('a process that lacks the feature level reached during its join is refused; a newer version completes the join', async () => {
   let featureLevel = 3
   const { service, members, issue } = serviceOf({ cluster: () => ({ ...cluster, featureLevel }) })
   const change = members.changeMembers.bind(members)
@@ -244,7 +245,7 @@ void test('two processes with one token at the same moment: one joins', async ()
   assert.equal(members.named('n4'), null)
 })
 
-void test('a token is unknown after it expired or was superseded by the third token after it', async () => {
+void test('a new token removes expired tokens, and the oldest one of a name that has three', async () => {
   const { service, clock, records, issue } = serviceOf()
   const first = await issue()
   for (let at = 1; at < limits.joinTokensPerNameMax; at++) await issue()
@@ -318,7 +319,7 @@ for (const [what, change, says] of [
   })
 }
 
-void test('a wrong secret with a right id is not known', async () => {
+void test('a token with a wrong secret or an unknown id is not known', async () => {
   const { service } = serviceOf()
   const token = tokenIn(await service.issue(seat, forEver))
   const parsed = parseJoinToken(token)

@@ -64,7 +64,7 @@ void test('a change with an id does not apply to a new member with the same name
   assert.deepEqual(changes, [{ kind: 'remove', id: 5 }])
 })
 
-void test('an unknown name is rejected by every member', async () => {
+void test('removing a name that no member has now reports that, and any other change of it is rejected', async () => {
   const { admin, changes } = lagging([...founders, memberInfo(4, 'n4')], founders)
   assert.equal(await admin.change({ kind: 'remove', name: 'n4', id: null }, 1000), false)
   const unknown = (cause: unknown): boolean =>
@@ -73,7 +73,7 @@ void test('an unknown name is rejected by every member', async () => {
   assert.deepEqual(changes, [])
 })
 
-void test('without a read barrier there is no answer', async () => {
+void test('a change of a name that is not in memory fails if the read barrier fails', async () => {
   const failure = new ConsensusError('timed-out', 'no leader in time')
   const admin = new MemberAdmin({
     configuration: () => initialConfiguration(founders),

@@ -99,7 +99,7 @@ void test('a change that is applied already is acknowledged at once', async () =
   assert.equal(listeners.size, 0)
 })
 
-void test('a change that is not seen in time is a 504; a removal is done without being seen', async () => {
+void test('a change that this member does not apply in time is a 504; a removal does not wait for long', async () => {
   const { changes, clock, deadlineMs, listeners } = start(() => Promise.resolve(logIndex(12)))
   const late = failure(changes.apply(pin, deadlineMs))
   await clock.advance(5000)
@@ -142,7 +142,7 @@ for (const [code, expected] of [
   ['timed-out', 504],
   ['no-leader', 504],
 ] as const) {
-  void test(`consensus that is ${code} is a ${expected}`, async () => {
+  void test(`the consensus error ${code} becomes a ${expected}`, async () => {
     const { changes, deadlineMs } = start(() => Promise.reject(new ConsensusError(code, 'why')))
     assert.equal(httpCodeOf((await failure(changes.apply(pin, deadlineMs))).code), expected)
   })

@@ -124,7 +124,7 @@ void test('a new leader writes the leadership at once, and then nothing while no
   assert.equal(bench.writes, 1)
 })
 
-void test('an election and a member that falls silent show at once, in one write', async (t) => {
+void test('an election and a member that falls silent are each shown at once, in one write', async (t) => {
   const bench = await Bench.open(t)
   bench.reported = { ...bench.reported, role: 'follower', leader: nodeId(2), term: term(2) }
   bench.publish()
@@ -163,7 +163,7 @@ void test('a dead member is not shown as ready because another member leads', as
   )
 })
 
-void test('a member that has not reported to a leader yet is shown without lag, and not as ready', async (t) => {
+void test('a member that has not reported to a leader yet is shown with lag 0, and not as ready', async (t) => {
   const bench = await Bench.open(t)
   bench.memory.consensus.configure([...two, memberInfo(3, 'n3')])
   bench.reported = { ...bench.reported, term: term(2) }

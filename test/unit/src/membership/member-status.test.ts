@@ -140,7 +140,7 @@ void test('the leader itself leads, is in touch and has no lag', () => {
   )
 })
 
-void test('the lag of a silent member grows by hundreds, so that writing it does not change it for ever', () => {
+void test('the shown lag of a silent member grows in steps of 200, so that writing it does not change it again', () => {
   const shown = (before: number, lag: number | null, isResponding: boolean): number =>
     lagToShow(before, { lag, isResponding })
   assert.deepEqual(

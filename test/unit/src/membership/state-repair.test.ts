@@ -44,7 +44,7 @@ void test('a suspect member fetches the state of the leader, and a repeated requ
   assert.equal(await bench.decide(), false)
 })
 
-void test('a member that has the leader’s state is left alone, and one that differs is not, suspect or not', async () => {
+void test('a member that has the leader’s state is not repaired, and one whose state differs is, even if it is not suspect', async () => {
   const bench = new RepairBench()
   await bench.clock.advance(2000)
   bench.receive(2, { samples: [digestAt(10, 'a')] })
@@ -54,7 +54,7 @@ void test('a member that has the leader’s state is left alone, and one that di
   assert.equal(await bench.decide(), true)
 })
 
-void test('a member that was repaired a moment ago is not repaired again before it was compared', async () => {
+void test('a repair waits for a comparison: an equal state is kept, and one that is not compared in time is replaced', async () => {
   const bench = new RepairBench()
   bench.receive(2, { samples: [digestAt(10, 'a')] })
   const decided = bench.decide()
@@ -84,7 +84,7 @@ void test('before a repair, leadership goes to the member with the right state o
   assert.equal(bench.state.quarantine?.cause, 'operator')
 })
 
-void test('without a majority a repair names its source, as a leader may be about to doubt its own state', async () => {
+void test('a repair without --from is rejected until a majority outvotes the state of this member', async () => {
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
   bench.receive(2, other)

@@ -1,6 +1,6 @@
 /*
- * Goal: a join token is stored only if neither it nor a record that it removes has changed since.
- * Method: two members' records over one store.
+ * Goal: a record of a join is stored only if neither it nor a record that it removes has changed
+ * since. Method: the records over a real store, saved with current and outdated versions.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TokenBucket } from '../../../../src/membership/token-bucket.ts'
 
-void test('a burst at once, then one token per period, and never more than the burst', () => {
+void test('a token bucket grants a burst at once, then one token per period, and never more than the burst', () => {
   let nowMs = 0
   const allowance = new TokenBucket({ most: 3, eachMs: 100, clock: { monotonicMs: () => nowMs } })
   const taken = (): number => {

@@ -1,5 +1,5 @@
 /*
- * Goal: the gauges state how late timers were since the last scrape, and nothing of an earlier one.
+ * Goal: the gauges state how late timers were since the last scrape, and ignore earlier ones.
  * Method: a clock that moves by hand, and a registry that has the gauges of the library.
  */
 import assert from 'node:assert/strict'
@@ -53,7 +53,7 @@ function started(): { readonly late: LateClock; readonly registry: Registry } {
   return { late, registry }
 }
 
-void test('the gauges are those of the lags since the last scrape', async () => {
+void test('the gauges summarize the lags since the last scrape', async () => {
   const { late, registry } = started()
   late.pass(...Array.from({ length: 98 }, () => 1), 3, 20)
   const expected = { min: 0.001, max: 0.02, mean: 0.00121, p50: 0.001, p90: 0.001, p99: 0.003 }
@@ -66,7 +66,7 @@ void test('the gauges are those of the lags since the last scrape', async () => 
   })
 })
 
-void test('without a lag since the last scrape they are 0', async () => {
+void test('the gauges are 0 when no timer was late since the last scrape', async () => {
   const values = Object.values(await gauges(started().registry))
   assert.deepEqual(
     values,

@@ -8,7 +8,7 @@ import { limits } from '../../../../src/config/limits.ts'
 import { FailureLog } from '../../../../src/outward/failure-log.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-void test('a server that fails every second call logs one failure and one success per interval', async () => {
+void test('a server whose every second call fails is logged with one failure and one success per interval', async () => {
   const clock = new ManualClock()
   const lines: string[] = []
   const note = (fields: object, message: string): unknown =>

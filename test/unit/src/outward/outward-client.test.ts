@@ -38,7 +38,7 @@ function clientOf(
   return client
 }
 
-void test('a call carries the client certificate and the token, and reuses its connection', async (t) => {
+void test('a call carries the client certificate and the token, and the next one uses its connection', async (t) => {
   const server = await OutwardServer.start(t, () => ({ body: '{"a":1}' }))
   const client = clientOf(t, server.config({ authorization: 'Bearer t' }))
   for (let call = 0; call < 2; call++) {
@@ -51,6 +51,7 @@ void test('a call carries the client certificate and the token, and reuses its c
     [first?.method, first?.path, first?.client, first?.headers.authorization, first?.body],
     ['POST', '/hook', 'orch', 'Bearer t', '{}'],
   )
+  assert.deepEqual([server.calls.length, server.connections], [2, 1])
 })
 
 void test('the user in a URL is sent with each call, unless the configuration has credentials', async (t) => {

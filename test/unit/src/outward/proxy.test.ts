@@ -106,7 +106,7 @@ void test('a call passes through a proxy to the server that its certificate name
   assert.deepEqual([proxy.targets, proxy.headers], [[`localhost:${server.url.port}`], ['Basic x']])
 })
 
-void test('a proxy that refuses, and one that is not there, are connection failures that name it', async (t) => {
+void test('a proxy that refuses a call or is unreachable is a connection failure whose message names the proxy', async (t) => {
   const server = await OutwardServer.start(t, () => ({ body: '{}' }))
   const refusing = await startProxy(t, 407)
   for (const [url, words] of [

@@ -1,6 +1,6 @@
 /*
- * Goal: the rate of calls that operators see is that of the time in which the calls were made.
- * Method: calls at times that the test chooses.
+ * Goal: the rate of calls that operators see is computed over the time in which the calls were
+ * made. Method: calls at times that the test chooses.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

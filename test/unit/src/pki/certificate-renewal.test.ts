@@ -1,7 +1,7 @@
 /*
  * Goal: certificates that this product issued are renewed in time, once each, and whatever an
  * operator brought stays as it is; a crash at any moment leaves a pair that can be used.
- * Method: real files of a cluster and of a single member, a clock that advances through years.
+ * Method: real files of a cluster of one member, and a clock that advances through years.
  */
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -85,7 +85,7 @@ void test('over three years in steps of five days every certificate is valid at 
     allFit(opened, clock.wallMs())
   }
   for (const use of ['server', 'peer', 'admin']) {
-    // Each renewal comes 243 to 259 days after the previous one.
+    // Each renewal is due 243 to 259 days after the previous one.
     assert.equal(renewed.filter((one) => one === use).length, 4, use)
   }
   assert.deepEqual(warnings, [])
@@ -96,7 +96,7 @@ void test('over three years in steps of five days every certificate is valid at 
 
 void test('a running renewal compares the certificates with the clock each minute', async (t) => {
   const { clock, renewal, renewed, paths } = open(t)
-  // The clock is set shortly before the renewal, which then comes without a jump of the clock.
+  // All certificates are due now. The clock jumps before the start, so the jump causes no check.
   const leaf = readCertificate(read(paths.admin.certificate))
   const nowMs = leaf.notBeforeMs + ((leaf.notAfterMs - leaf.notBeforeMs) * 17) / 24
   clock.jumpWall(nowMs - clock.wallMs() - 1)
@@ -163,7 +163,7 @@ void test('a clock that was five years ahead leaves certificates that are replac
   assert.equal(renewed.length, 6)
 })
 
-void test('a crash between the two files of a pair leaves one that the next check completes', (t) => {
+void test('a crash between the two files of a pair leaves a pair that the next check completes', (t) => {
   const opened = open(t)
   const { places, renewal, renewed } = opened
   for (const { paths } of places.pairs) {

@@ -1,7 +1,7 @@
 /*
  * Goal: certificates that expire soon are logged once a day, more urgently at the end, and those
  * that are renewed in time are not.
- * Method: real certificates and a clock that advances by hours.
+ * Method: real certificates and a clock that advances by days.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

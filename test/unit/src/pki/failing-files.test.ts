@@ -151,7 +151,7 @@ type Renewing = {
   readonly usable: () => void
 }
 
-/** Returns a started renewal with a pair that is due. */
+/** Returns a renewal whose pairs are all due. */
 function renewing(t: TestContext): Renewing {
   const directory = scratch(t)
   const clock = new ManualClock()
@@ -213,7 +213,7 @@ for (const failure of renewalFailures) {
   })
 }
 
-void test('a disk that fills up between the two files of a pair leaves one that the next check completes', (t) => {
+void test('a rename that fails between the two files of a pair leaves a pair that the next check completes', (t) => {
   const { directory, renewal, renewed, usable } = renewing(t)
   const { certificate } = clusterPkiPaths(directory).server('n1')
   whileFailing(t, { method: 'renameSync', code: 'EIO', path: /server\.crt\.new$/ }, () => renewal.check())

@@ -1,6 +1,6 @@
 /*
  * Goal: a changed file is noticed within a second, whenever it changes, also right after the start.
- * Method: real files, and timers of the test runner with the common times of a member's clock.
+ * Method: real files, mocked timers, and the shared timer of a member's clock.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'

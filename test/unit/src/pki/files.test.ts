@@ -1,8 +1,7 @@
 /*
  * Goal: a directory that cannot be created is refused with one line, wherever it is; a file is
  * replaced as a whole or not at all.
- * Method: a process of its own for each, because a process that hangs could not be detected
- * otherwise.
+ * Method: real files; a separate process for calls that may hang, and for a limit of file sizes.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

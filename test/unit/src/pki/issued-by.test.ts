@@ -11,7 +11,7 @@ import { isIssuedBy } from '../../../../src/pki/issued-by.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-pki.ts'
 import { freshRandom, systemClock } from '../../../../fixtures/system.ts'
 
-void test('a certificate leads to its own authority, alone or among others, and to no other', (t) => {
+void test('a certificate is found to be issued by its own authority, alone or in a bundle, and by no other', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'orch-issued-'))
   t.after(() => rmSync(scratch, { recursive: true, force: true }))
   const made = ['a', 'b'].map((name) => {

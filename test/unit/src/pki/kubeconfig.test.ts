@@ -62,7 +62,7 @@ void test('only the context and the server of the member are removed', () => {
   )
 })
 
-void test('what a person added or changed stays', () => {
+void test('entries of a kubeconfig that a user added or changed stay', () => {
   const added: readonly ((file: File) => void)[] = [
     (file) => file.contexts.push({ name: 'mine', context: { cluster: 'n3', user: 'admin' } }),
     (file) => {
@@ -95,7 +95,7 @@ void test('what a person added or changed stays', () => {
   )
 })
 
-void test('a server of that name in another cluster stays', () => {
+void test('a server of another cluster stays, although it has the name of the removed member', () => {
   withFile(
     () => undefined,
     (path, read) => {

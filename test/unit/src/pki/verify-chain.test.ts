@@ -203,7 +203,7 @@ const rows: Readonly<Record<string, Row>> = {
     authorities: [ca],
     refused: /certificate 3 .* allows only shorter chains/,
   },
-  'a usage that an authority between does not allow': (() => {
+  'a usage that an intermediate authority does not allow': (() => {
     const servers = make('servers', ca, { authority: true, usages: [serverUsage] })
     return {
       presented: [client(servers), servers],

@@ -34,7 +34,7 @@ import type { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
 
-/** Time that advances only by the test; `soon` runs at the end of the real turn. */
+/** A clock that only the test advances; `soon` is `setImmediate`. */
 export class ManualClock implements Clock {
   #now = 1_000_000
   readonly #timers = new Set<{ readonly at: number; readonly action: () => void }>()
@@ -199,7 +199,7 @@ export class Fixture {
   }
 
   /**
-   * @param kind `GROUP/VERSION/KIND`, or the kind alone: that of the group and version that are
+   * @param kind `GROUP/VERSION/KIND`, or the kind alone, which selects the definition that is
    * declared first
    */
   definition(kind: string): ResourceDefinition {

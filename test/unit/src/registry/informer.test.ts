@@ -222,7 +222,7 @@ void test('an informer applies events that its store reads from disk', async (t)
 })
 
 for (const slices of [undefined, { objectsMax: 1, bytesMax: 100 }]) {
-  void test(`an object that cannot be decrypted counts until it is gone, slices: ${JSON.stringify(slices)}`, async (t) => {
+  void test(`an object that cannot be decrypted counts as lacking until it is deleted, slices: ${JSON.stringify(slices)}`, async (t) => {
     let isMissed = false
     const wrap = (store: ObjectStore): ObjectStore => {
       const watch: ObjectStore['watch'] = (...args) => {

@@ -86,7 +86,7 @@ void test('a condition with another status is replaced in place, and one with th
   }
 })
 
-void test('a Pod that has a node or is being deleted is rejected, with the message that schedulers know', async (t) => {
+void test('a binding of a Pod that has a node or is being deleted is rejected, with the message that schedulers expect', async (t) => {
   const api = await open(t)
   await createPod(api)
   await bind(api, bodyOf())

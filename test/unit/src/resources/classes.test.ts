@@ -8,7 +8,7 @@ import { objectMember } from '../../../../src/api/json.ts'
 import { Fixture } from '../registry/fixture.ts'
 import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
-void test('spec 2.13: values of priority classes are bounded and immutable, and names of the system reserved', async (t) => {
+void test('spec 2.13: values of priority classes are bounded and immutable, and system names are reserved', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'PriorityClass'

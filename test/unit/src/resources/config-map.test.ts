@@ -59,7 +59,7 @@ void test('spec 2.2, 8: all values together are at most 1 MiB, counted in bytes'
   assert.deepEqual([seen.code, ...causes(seen)], [422, 'FieldValueTooLong '])
 })
 
-void test('empty data is the same as none', async (t) => {
+void test('empty data is stored as no data', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a', { data: {}, binaryData: null })

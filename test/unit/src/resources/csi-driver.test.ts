@@ -83,7 +83,7 @@ void test('spec 2.10: policies, modes and tokens are validated', async (t) => {
   assert.equal((await api.create({ kind, body: { ...body, ...good } })).code, 201)
 })
 
-void test('spec 2.10: attachRequired and fsGroupPolicy are immutable; other changes increase the generation', async (t) => {
+void test('spec 2.10: four members of the spec of a driver are immutable; other changes increase the generation', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })

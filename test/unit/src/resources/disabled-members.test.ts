@@ -119,7 +119,7 @@ for (const { kind, body, path, value, subresource } of sent) {
     const part = subresource === undefined ? {} : { subresource }
     const patch = { kind, name: 'w', ...part, body: withValue({}, path, value) }
     assert.equal(valueAt((await api.patch(patch)).object, path), undefined, 'on update')
-    // Every update of this policy, and none of the other kinds, is answered with a warning.
+    // Only writes of a PodSecurityPolicy have a warning: that the policy is not enforced.
     assert.deepEqual(
       api.warnings.filter((words) => !words.includes('not enforced')),
       [],

@@ -83,7 +83,7 @@ void test('an eviction is charged to the budget that selects the Pod, and refuse
   assert.equal((await evict(api, 'x')).code, 201)
 })
 
-void test('a budget that its controller has not observed refuses evictions for ten seconds', async (t) => {
+void test('a budget that its controller has not observed refuses evictions, to be retried after ten seconds', async (t) => {
   const api = await open(t)
   await createBudget(api, { observedGeneration: 0, disruptionsAllowed: 1 })
   await createRunning(api, 'x')
@@ -105,7 +105,7 @@ void test('a budget that its controller has not observed refuses evictions for t
   )
 })
 
-void test('Pods that have ended or not started, and other Pods, are evicted without a budget', async (t) => {
+void test('Pods that are not healthy, and Pods that no budget selects, are evicted without a charge to the budget', async (t) => {
   const api = await open(t)
   await createBudget(api, { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1 })
   for (const phase of ['Succeeded', 'Failed', 'Pending']) {

@@ -51,14 +51,14 @@ void test('spec 1.4: an eviction gives a Pod its grace period, and a second one 
   assert.equal((await refused(evict(api, bodyOf()))).message, 'pods "a" not found')
 })
 
-void test('a Pod without a node is deleted at once', async (t) => {
+void test('an eviction deletes a Pod without a node at once', async (t) => {
   const api = await open(t)
   await createPod(api)
   assert.equal((await evict(api, bodyOf())).code, 201)
   assert.equal((await refused(api.get(pod))).code, 404)
 })
 
-void test('bodies with either version or without one are accepted, others are rejected', async (t) => {
+void test('an eviction with either version or without one is accepted, and one with another version is rejected', async (t) => {
   const api = await open(t)
   for (const apiVersion of ['policy/v1', 'policy/v1beta1', '']) {
     await createPod(api)
@@ -72,7 +72,7 @@ void test('bodies with either version or without one are accepted, others are re
   }
 })
 
-void test('the delete options apply: preconditions, dry runs, propagation', async (t) => {
+void test('the delete options of an eviction apply: preconditions, dry runs, propagation, grace periods', async (t) => {
   const api = await open(t)
   const { object } = await createPod(api, placed)
   const { resourceVersion } = object.metadata

@@ -62,7 +62,7 @@ void test('spec 2.12: AdmissionReview carries request and response, in JSON and 
   }
 })
 
-void test('spec 4.6: required members and enums of an admission request and response', () => {
+void test('spec 4.6: an admission request and response have the required members, enums and field numbers', () => {
   const schema = admissionReviewSchema('v1')
   const nameless = { ...request, uid: '' }
   assert.deepEqual(wrong(schema, { request: nameless }), ['FieldValueRequired request.uid'])

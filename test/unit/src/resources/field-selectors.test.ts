@@ -1,7 +1,8 @@
 /*
  * Goal: each kind can be selected by the fields that release 1.24 supports for it, and by no
  * others.
- * Method: the table `fieldsOf` against all kinds of both domains; fields that objects do not set.
+ * Method: the table `fieldsOf` against all kinds of both domains; lists by aliases and by lists of
+ * addresses.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -51,7 +52,7 @@ const fieldsOf: { readonly [kind: string]: readonly string[] } = {
 }
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`${domain}: each kind can be selected by the fields that the facts list`, () => {
+  void test(`${domain}: each kind can be selected by the fields of the table, and by no others`, () => {
     const names = namesOf(domain)
     const seen = new Set<string>()
     for (const definition of definitionsFor(names)) {
@@ -88,7 +89,7 @@ void test('name is an alias of metadata.name for kinds that have it', async (t) 
   assert.equal(seen.code, 400)
 })
 
-void test('Pods can be selected by all their addresses', async (t) => {
+void test('Pods can be selected by the list of all their addresses, and not by one of several', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await createPod(api)

@@ -117,7 +117,7 @@ void test('the first version shows other metrics and the behavior as annotations
   assert.deepEqual(after.metadata.annotations, { own: 'yes' })
 })
 
-void test('the first version keeps the status of its annotations when its spec is written', async (t) => {
+void test('a write of the spec in the first version keeps the status that its annotations show', async (t) => {
   const api = await open(t)
   await api.create({ kind: V2, body: bodyOf({}) })
   const current = { averageValue: '120m', averageUtilization: 60 }

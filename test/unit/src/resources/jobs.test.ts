@@ -110,7 +110,8 @@ void test("a Job that is deleted without a policy keeps its Pods, with upstream'
       template: { metadata: { labels: { app: 'w' } }, spec: { containers: template.spec.containers } },
     },
   }
-  // The default of the first versions of each kind; the other kinds delete their dependents.
+  // Jobs, beta CronJobs and ReplicationControllers keep their dependents by default. CronJobs of
+  // v1 do not.
   for (const [kind, object, isKept] of [
     ['Job', body, true],
     ['batch/v1beta1/CronJob', cron, true],
@@ -250,7 +251,7 @@ void test('a schedule as long as a body is checked in one pass', () => {
   }
 })
 
-void test('a zone ends at the first space, as upstream reads it', () => {
+void test('the time zone of a schedule ends at the first space, as upstream reads it', () => {
   assert.equal(scheduleError('TZ=UTC\t0 0 * * *'), 'provided bad location UTC\t0: unknown time zone')
   assert.equal(scheduleError('TZ=UTC'), 'expected exactly 5 fields, found 1: [TZ=UTC]')
   assert.equal(scheduleError('TZ= 0 0 * * *'), null)

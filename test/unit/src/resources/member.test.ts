@@ -1,8 +1,8 @@
 /*
  * Goal: members are read like any object; a write to one is requested from consensus once, and the
  * response shows the result.
- * Method: the shipped verbs, effects and machine over a consensus of one that changes its members
- * at once.
+ * Method: the shipped verbs, membership changes and machine over a consensus of one that changes
+ * its members at once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -225,12 +225,12 @@ const wrong: readonly (readonly [what: string, name: string, spec: JsonObject, m
   ['peer address', 'n4', { peerAddress: 'h4' }, /spec\.peerAddress: Invalid value: "h4": must be host:port/],
   ['port', 'n4', { clientAddress: 'h4:70000' }, /spec\.clientAddress: Invalid value/],
   [
-    'replaced one',
+    'replaced member',
     'n4',
     { replaces: 'n9' },
     /spec\.replaces: Invalid value: "n9": must be the name of a member/,
   ],
-  ['learner in a place', 'n4', { replaces: 'n2', role: 'Learner' }, /spec\.replaces: Forbidden/],
+  ['role of a replacement', 'n4', { replaces: 'n2', role: 'Learner' }, /spec\.replaces: Forbidden/],
 ]
 
 for (const [what, name, body, message] of wrong) {

@@ -52,7 +52,7 @@ void test('the name of a namespace is a DNS label', async (t) => {
   }
 })
 
-void test('spec and status change only through their own paths', async (t) => {
+void test('spec and status of a namespace change only through their own paths', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { metadata: { name: 'n' } } })

@@ -155,7 +155,7 @@ void test('a NetworkPolicy has peers of one sort, and ports in ranges', async (t
   assert.deepEqual(cells(api, kind, open.object), { Name: 'all', 'Pod-Selector': '<none>' })
 })
 
-void test('a disruption budget has one limit, and is written with its version', async (t) => {
+void test('a disruption budget has one limit, and a valid status', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'policy/v1/PodDisruptionBudget'
@@ -197,7 +197,7 @@ void test('a disruption budget has one limit, and is written with its version', 
   ])
 })
 
-void test('an empty selector of a budget means nothing in v1beta1 and everything in v1', async (t) => {
+void test('an empty selector of a budget selects no Pod in v1beta1 and every Pod in v1', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const [stable, beta] = ['policy/v1/PodDisruptionBudget', 'policy/v1beta1/PodDisruptionBudget']

@@ -83,7 +83,7 @@ void test('each rule of a node is enforced', async (t) => {
   assert.deepEqual(object['spec'], { ...spec, podCIDR: '10.0.0.0/8' })
 })
 
-void test('podCIDRs and providerID are set once; the rest of a node is mutable', async (t) => {
+void test('podCIDRs and providerID can be set once, and externalID never; other members of the spec are mutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { metadata } })

@@ -198,7 +198,7 @@ void test('a claim has its columns', async (t) => {
   assert.equal(cells(api, kind, going)['Status'], 'Terminating')
 })
 
-void test('spec 2.6: lists of claims contain items, and deleting a claim returns it', async (t) => {
+void test('spec 2.6: a list without claims has an empty list of items, and deleting a claim returns it', async (t) => {
   const api = await opened(t)
   const none = await api.list({ kind })
   assert.deepEqual([none.kind, none.items], ['PersistentVolumeClaimList', []])

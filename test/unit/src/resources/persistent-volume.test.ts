@@ -181,7 +181,7 @@ void test('spec 2.7: persistent sources have the defaults of the inline ones', a
   }
 })
 
-void test('the source of a volume is immutable; its other fields are mutable', async (t) => {
+void test('the source and mode of a volume are immutable, and its affinity once it is set; other fields are mutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })

@@ -1,6 +1,6 @@
 /*
- * Goal: a PodSecurityPolicy has the defaults, rules and columns of upstream 1.24, and its writes
- * are answered with the warning that it has no effect.
+ * Goal: a PodSecurityPolicy has the defaults, rules and columns of upstream 1.24, and changes of
+ * its spec are answered with the warning that it has no effect.
  * Method: the shipped verbs on the state machine in memory; each rule broken once; errors name
  * the fields as upstream does, some without the beginning of their path.
  */
@@ -32,7 +32,7 @@ async function open(t: { after: (run: () => Promise<void>) => void }): Promise<F
   return api
 }
 
-void test('a PodSecurityPolicy is stored, and its writes are answered with a warning', async (t) => {
+void test('a PodSecurityPolicy is stored, and changes of its spec are answered with a warning', async (t) => {
   const api = await open(t)
   const more = {
     volumes: ['secret', '*'],

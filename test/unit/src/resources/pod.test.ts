@@ -1,6 +1,6 @@
 /*
  * Goal: the life cycle of a Pod: defaults, mutable fields, status updates and deletion.
- * Method: the shipped verbs on the state machine in memory, in both domains where names differ.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -53,7 +53,7 @@ void test('unset fields of a Pod get defaults', async (t) => {
   assert.deepEqual(object['status'], { phase: 'Pending', qosClass: 'BestEffort' })
 })
 
-void test('zeros that are equivalent to absent get defaults too', async (t) => {
+void test('zero values of a Pod that are equivalent to absent ones get defaults too', async (t) => {
   const api = await open(t)
   const probe = { tcpSocket: { port: 'web' }, timeoutSeconds: 0, failureThreshold: 0 }
   const got = await createPod(api, {
@@ -85,7 +85,7 @@ void test('an image without a tag, or with the tag latest, is always pulled', as
   }
 })
 
-void test('some defaults depend on other members', async (t) => {
+void test('some defaults of a Pod depend on other members', async (t) => {
   const api = await open(t)
   const got = await createPod(api, {
     hostNetwork: true,
@@ -311,7 +311,7 @@ void test('a Pod that is unscheduled or finished is removed at once, and returne
   }
 })
 
-void test('a Pod without a grace period of its own gets that of the delete request', async (t) => {
+void test('a Pod with the grace period 0 is removed at once, and one with a negative period has one second', async (t) => {
   const api = await open(t)
   await createPod(api, { nodeName: 'n', terminationGracePeriodSeconds: 0 })
   assert.equal((await api.delete(pod)).code, 200)

@@ -57,7 +57,7 @@ void test('spec 2.8: the provisioner is required; topologies have key and values
   assert.equal((await api.create({ kind, body: { ...body, ...good } })).code, 201)
 })
 
-void test('the parameters of a class are immutable', async (t) => {
+void test('the provisioner, parameters, reclaim policy and binding mode of a class are immutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { ...body, parameters: { a: 'b' } } })

@@ -1,5 +1,5 @@
 /*
- * Goal: what is declared of several versions of a kind keeps the rules of deprecation.
+ * Goal: the declared versions of each kind follow the deprecation rules.
  * Method: walks over all declarations in both domains; one kind goes both ways through the shipped
  * verbs.
  */

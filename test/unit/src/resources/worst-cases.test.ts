@@ -2,8 +2,9 @@
  * Goal: what it costs to check an object grows no faster than the object, for lists and maps of
  * each kind, and no error is larger than 64 KiB.
  * Method: each list and map is filled with different, equal and wrong elements, at two sizes, in
- * bodies that create and in strategic patches. Steps are counted, not timed, so that the test
- * judges no machine; `test/long/worst-cases.test.ts` fills the largest body there is.
+ * bodies that create and in strategic patches. Steps are counted, not timed, so that the
+ * result does not depend on the machine; `test/long/worst-cases.test.ts` fills the largest body
+ * there is.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,7 +41,7 @@ const GROWTH_MAX = 2.4
 /** So few steps for each element do not matter; comparing each with all others takes hundreds. */
 const STEPS_EACH = 20
 
-/** @returns bytes of the answer, where it is an error */
+/** @returns the size of the error in bytes; 0: the call succeeded */
 async function answered(call: Promise<unknown>): Promise<number> {
   try {
     await call

@@ -48,7 +48,7 @@ class FakeCall implements RevocableCall {
 class World {
   readonly clock = new ManualClock()
   readonly calls: FakeCall[] = []
-  /** Users with the permission; those with `as` may impersonate. */
+  /** Names of users with the permission. `NAME as`: that user may impersonate. */
   readonly permitted = new Set<string>()
   readonly unknown = new Set<string>()
   version = 0
@@ -90,7 +90,7 @@ class World {
     this.version++
   }
 
-  /** Lets `ms` pass, and the checks that begin then end. */
+  /** Advances the clock by `ms`, and waits for the checks that begin then. */
   async pass(ms: number): Promise<void> {
     await this.clock.advance(ms)
     await this.settled()
@@ -105,7 +105,7 @@ class World {
   }
 }
 
-void test('only the callers that lost the permission are revoked, also where another process decides', async () => {
+void test('only the calls of users that lost the permission are revoked, even if the decision is asynchronous', async () => {
   const world = new World()
   const [ann, bob, remote] = [world.call('ann'), world.call('bob'), world.call('remote')]
   world.lose('bob')
@@ -117,7 +117,7 @@ void test('only the callers that lost the permission are revoked, also where ano
   world.revocation.close()
 })
 
-void test('a caller that may no longer impersonate is revoked, and one whose user lost the permission', async () => {
+void test('a call is revoked if its caller may no longer impersonate, or if the impersonated user lost the permission', async () => {
   const world = new World()
   const kept = world.call('ann', 'x')
   const notAllowed = world.call('bob', 'y')
@@ -148,7 +148,7 @@ void test('nothing is decided without a change of rules, and closed or unauthent
   world.revocation.close()
 })
 
-void test('a caller whose credentials are no longer valid is revoked by a check on request', async () => {
+void test('a call whose credentials are no longer valid is revoked by a check on request', async () => {
   const world = new World()
   const [ann, bob] = [world.call('ann'), world.call('bob')]
   world.unknown.add('bob')
@@ -190,7 +190,7 @@ void test('a change during a check is followed by another check', async () => {
   world.revocation.close()
 })
 
-void test('a caller that cannot be checked is revoked', async () => {
+void test('a call that cannot be checked is revoked', async () => {
   const world = new World()
   const ann = world.call('ann')
   world.onDecision = () => {

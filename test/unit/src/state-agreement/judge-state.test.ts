@@ -1,9 +1,9 @@
 /*
  * Goal: a state is outvoted exactly where a majority of the voters has one other state, at one
- * index and under one level of rules; and undecided where members differ and no majority is known
+ * index and under one feature level; and undecided where members differ and no majority is known
  * to have either state.
- * Method: samples as members report them, small enough to be judged by hand; then at random with
- * seeds, against a slow definition.
+ * Method: samples as members report them, small enough to be judged by hand; then random samples
+ * with seeds, against a slow evaluation of the definition.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -85,13 +85,17 @@ void test('only voters make a majority, and a joint configuration needs two', ()
   assert.equal(verdict([sample(1, 'a')], all, joint).kind, 'outvoted')
 })
 
-void test('a difference of the past counts until the two are known to be equal after it', () => {
+void test('a past difference counts until the two are known to be equal at a later index', () => {
   const own = [sample(10, 'a'), sample(20, 'c')]
   const wrong = [sample(10, 'b')]
   assert.equal(verdict(own, { 2: wrong, 3: wrong }).kind, 'outvoted', 'nothing after it can be compared')
   const forgotten = [sample(10, 'b'), sample(20, 'c')]
   assert.deepEqual(verdict(own, { 2: forgotten, 3: forgotten }), { kind: 'agree', agreedUpTo: 20 })
-  assert.equal(verdict(own, { 2: forgotten }).kind, 'agree', 'what is gone from both decides nothing')
+  assert.equal(
+    verdict(own, { 2: forgotten }).kind,
+    'agree',
+    'a difference that has left both states decides nothing',
+  )
 })
 
 void test('a majority with this state settles every difference before it', () => {

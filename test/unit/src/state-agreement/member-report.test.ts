@@ -1,6 +1,6 @@
 /*
- * Goal: a decoded report equals the encoded one and fits its channel, and invalid bytes are only
- * refused.
+ * Goal: a decoded report equals the encoded one, an encoded report fits its channel, and invalid
+ * bytes are rejected with a `ReportError`.
  * Method: random reports and random damage with seeds; the reports of a member with a fake
  * consensus and a manual clock.
  */
@@ -45,7 +45,7 @@ void test('a report survives encoding, and always fits its channel', () => {
   }
 })
 
-void test('of too many samples the newest are sent', () => {
+void test('of too many samples only the newest are encoded', () => {
   const base = sampleReport(new SeededRandom(1))
   const samples = Array.from({ length: reportSamplesMax + 5 }, (_, at) => ({
     index: logIndex(at),
@@ -60,7 +60,7 @@ void test('fields that a later program appends are skipped', () => {
   assert.deepEqual(decodeReport(Buffer.concat([encodeReport(report), Buffer.of(1, 2, 3)])), report)
 })
 
-void test('damaged reports fail in one way only', () => {
+void test('decoding a damaged report fails with a ReportError, if it fails', () => {
   for (let seed = 1; seed <= 2000; seed++) {
     const random = new SeededRandom(seed)
     const bytes = Buffer.from(encodeReport(sampleReport(random)))
@@ -98,7 +98,7 @@ class Bench {
   }
 }
 
-void test('the latest report of each member counts, as long as it is fresh', async () => {
+void test('the latest report of each member is returned, until it is too old', async () => {
   const bench = new Bench()
   const [first, second] = [sampleReport(new SeededRandom(1)), sampleReport(new SeededRandom(2))]
   bench.receive(nodeId(2), encodeReport(first))
@@ -108,7 +108,7 @@ void test('the latest report of each member counts, as long as it is fresh', asy
   assert.deepEqual([...bench.reports.latest(1000)], [])
 })
 
-void test('reports of non-members are ignored, and an unreadable report is logged once', () => {
+void test('reports of non-members and of this member are ignored, and unreadable reports of a member are logged once', () => {
   const bench = new Bench()
   const report = encodeReport(sampleReport(new SeededRandom(1)))
   bench.receive(nodeId(99), report)

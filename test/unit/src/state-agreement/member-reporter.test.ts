@@ -1,5 +1,5 @@
 /*
- * Goal: reports are rare while nothing changes, and a lost one stops no healthy member.
+ * Goal: reports are rare while nothing changes, and a lost report stops no healthy member.
  * Method: the reporter of one member and the guard of another, with manual clocks; the test loses
  * a report.
  */
@@ -53,7 +53,7 @@ void test('a lost report of a member that agrees does not stop another one, whil
   let hasSample = false
   const { sent, start } = reporterOf(bench, {
     report: () => (hasSample ? same : {}),
-    // It has received the report of the third member, too.
+    // Member 2 has received the report of member 3, too.
     differs: () => hasSample,
   })
   start()

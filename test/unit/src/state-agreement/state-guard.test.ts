@@ -19,7 +19,7 @@ async function atRest(): Promise<GuardBench> {
 
 const [same, other] = [{ samples: [digestAt(10, 'a')] }, { samples: [digestAt(10, 'b')] }]
 
-/** Lets the other members send the same reports for `ms`. */
+/** Calls `report` each second for `ms`, so that its reports stay fresh. */
 async function keepReporting(
   { clock, report }: { readonly clock: GuardBench['clock']; readonly report: () => void },
   ms: number,
@@ -113,7 +113,7 @@ void test('a difference that a majority settles in time stops no member, however
   assert.match(bench.lines.at(-1) ?? '', /orchctl member repair/)
 })
 
-void test('a suspect member serves again once a majority has its state at a later index, and not before', async () => {
+void test('a suspect member serves again once a majority has its state where it differed, and not before', async () => {
   const bench = await atRest()
   const { state, clock } = bench
   state.samples.push(digestAt(20, 'a'))
@@ -143,7 +143,7 @@ void test('a member that was suspect before its start serves once a majority has
   assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
 })
 
-void test('what a member reported long ago, or while it had no state, proves nothing', async () => {
+void test('digests of a member without a state prove nothing, nor do its earlier ones', async () => {
   const bench = await atRest()
   bench.receive(2, { ...other, state: 'quarantined' })
   assert.equal(bench.guard.agreementFailure(), null)
@@ -164,7 +164,7 @@ void test('a member that a majority contradicted stops no other member, even whe
   assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
 })
 
-void test('a state that an operator trusts stays trusted and may be sent, until a majority contradicts it later', async () => {
+void test('a state that an operator trusts is served and sent until a majority has it; a later contradiction counts again', async () => {
   const bench = await atRest()
   for (const from of [2, 3]) bench.receive(from, other)
   bench.guard.trustByOperator()
@@ -179,7 +179,7 @@ void test('a state that an operator trusts stays trusted and may be sent, until 
   assert.equal(disagreementOf(bench), 'outvoted', 'the operator decided about the earlier difference')
 })
 
-void test('a leader without a state serves none and reports that it fetches one', async () => {
+void test('a leader without a state sends none and reports that it fetches one', async () => {
   const bench = await atRest()
   bench.receive(2, other)
   bench.state.damage()

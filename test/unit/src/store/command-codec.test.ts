@@ -101,14 +101,14 @@ void test('flipped bytes are a command or malformed, never another error', () =>
 
 const object = [new Uint8Array(4), 2, 1, 'u', false, null]
 const foreign: readonly (readonly [string, unknown])[] = [
-  ['no array', { kind: 'write' }],
-  ['another format', [2, 0, []]],
-  ['an unknown kind', [1, 99]],
+  ['a command that is not an array', { kind: 'write' }],
+  ['a command of another format', [2, 0, []]],
+  ['a command of an unknown kind', [1, 99]],
   ['operations that are not an array', [1, 0, 'x']],
-  ['an operation of no known kind', [1, 0, [[7, '/a/b/c', []]]]],
+  ['an operation of an unknown kind', [1, 0, [[7, '/a/b/c', []]]]],
   ['a key of three parts', [1, 0, [[1, 'a/b/c', []]]]],
   ['a key that is too long', [1, 0, [[1, `///${'k'.repeat(30_000)}`, []]]]],
-  ['a condition of no known kind', [1, 0, [[1, '///', [[9]]]]]],
+  ['a condition of an unknown kind', [1, 0, [[1, '///', [[9]]]]]],
   ['a namespace with a slash', [1, 0, [[1, '///', [[4, 'a/b']]]]]],
   ['an object without bytes', [1, 0, [[0, '///', [], ['text', ...object.slice(1)]]]]],
   ['an offset outside its object', [1, 0, [[0, '///', [], [object[0], 5, ...object.slice(2)]]]]],
@@ -119,7 +119,7 @@ const foreign: readonly (readonly [string, unknown])[] = [
 ]
 
 for (const [what, value] of foreign) {
-  void test(`${what} is malformed`, () => {
+  void test(`malformed: ${what}`, () => {
     assert.throws(() => decodeCommand(pack(value)), MalformedCommandError)
   })
 }

@@ -1,6 +1,6 @@
 /*
- * Goal: readers overtaken by a trim get an error, and those at its edge miss nothing and get
- * nothing twice.
+ * Goal: reads of trimmed history fail, and a watch that begins where history was trimmed gets each
+ * later event once.
  * Method: a store in memory that keeps few events as values, so that most come from its database.
  */
 import assert from 'node:assert/strict'
@@ -78,7 +78,7 @@ void test('events read from the database are returned once each', async () => {
   const { store, machine, clock, close } = await open()
   for (const name of ['a', 'b', 'a', 'c', 'b']) await make(store, name)
   await clock.advance(10_000)
-  assert.ok(machine.state.history.inMemory >= 3, 'most are on disk only')
+  assert.ok(machine.state.history.inMemory >= 3, 'most versions are on disk only')
   assert.deepEqual(await rest(store.watch(allConfigMaps, revision(0))), [
     'created 1',
     'created 2',

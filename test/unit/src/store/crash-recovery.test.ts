@@ -1,8 +1,8 @@
 /*
  * Goal: whenever the power fails, the database is the state at some index that the log still has,
  * and replaying the log leads to the same state as without the crash.
- * Method: a random log applied over the simulator's databases with slow writes; a crash at random
- * moments, many times, with snapshots installed now and then.
+ * Method: a random log applied over the simulator's databases with slow writes, and crashes at
+ * random moments; also while a snapshot is received and installed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
- * Goal: a member with a limited feature level stops where newer rules begin, by the log or by a
- * snapshot, with nothing of them on its disk, and continues from there once the limit is lifted.
- * Method: a log with a raise in the middle, over databases in memory.
+ * Goal: a member with a limited feature level stops where newer rules begin, in the log or by a
+ * snapshot. It has nothing of the newer rules on its disk, and continues once the limit is lifted.
+ * Method: a log with a raise of the feature level in the middle, over databases in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,11 @@ void test('a limited member stops before the raise in the log, and continues onc
   assert.throws(() => held.apply(log.entries, ownSession), isTooNew)
   assert.equal(failures.length, 1)
   assert.ok(isTooNew(failures[0]))
-  assert.throws(() => held.apply(log.after(held.appliedMemory), ownSession), isTooNew, 'for good')
+  assert.throws(
+    () => held.apply(log.after(held.appliedMemory), ownSession),
+    isTooNew,
+    'also at the second attempt',
+  )
   assert.deepEqual([held.appliedMemory, held.digest], [raisedAt - 1, digests[raisedAt - 1]])
   held.logPersisted(log.last)
   await held.close()

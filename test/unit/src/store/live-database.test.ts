@@ -38,7 +38,7 @@ async function databasesOf(indexes: Readonly<Record<string, number>>): Promise<M
 
 const cases = [
   {
-    title: 'not one that was staged and then overtaken by the log',
+    title: 'not a staged one that the log has overtaken',
     found: { 'db-0': 300, 'db-200': 200 },
     at: 300,
   },

@@ -1,7 +1,7 @@
 /*
  * Goal: an untrusted state is hidden at once and permanently, and another member's replaces it;
  * whenever the process ends, the next one has a whole state or knows that it needs one.
- * Method: the real machine on databases that outlive it, with the log's part played by the test.
+ * Method: the real machine on databases that outlive it; the test applies the log.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -73,7 +73,7 @@ void test('a quarantined state is gone from disk, and a state at least as new re
   await machine.close()
 })
 
-void test('a process that ends in quarantine finds no trusted state, or the one that the log names', async () => {
+void test('after a process ended in quarantine, the next one finds no trusted state, or the one that the log names', async () => {
   const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ databases, clock, logBase: { ...noSnapshot, index: logIndex(0) } })
@@ -82,9 +82,9 @@ void test('a process that ends in quarantine finds no trusted state, or the one 
   machine.enterQuarantine('test')
   await clock.settle()
   const logBase = { ...noSnapshot, index: logIndex(50) }
-  const condemned = await openMachine({ databases: databases.clone(), clock, logBase })
-  assert.match(condemned.quarantine?.reason ?? '', /there is no database/)
-  await condemned.close()
+  const quarantined = await openMachine({ databases: databases.clone(), clock, logBase })
+  assert.match(quarantined.quarantine?.reason ?? '', /there is no database/)
+  await quarantined.close()
 
   const snapshot = await stageFrom(220, machine)
   const before = await openMachine({ databases: databases.clone(), clock, logBase })
@@ -96,7 +96,7 @@ void test('a process that ends in quarantine finds no trusted state, or the one 
   await machine.close()
 })
 
-void test('waiting watches learn of the quarantine, and may be opened again after it', async () => {
+void test('waiting watches are woken by a quarantine and fail, and watches can be opened again after it', async () => {
   const clock = new ManualClock()
   const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 200)
@@ -213,7 +213,7 @@ void test('a state that others do not confirm is not sent', async () => {
 })
 
 void test('a state that becomes suspect while it is sent has no end frame, so it is not installed', async () => {
-  for (const doubt of ['others differ', 'condemned'] as const) {
+  for (const doubt of ['others differ', 'quarantined'] as const) {
     let confirmed = true
     const machine = await openMachine({
       databases: new MemoryKeyValueDatabases(),
@@ -223,7 +223,7 @@ void test('a state that becomes suspect while it is sent has no end frame, so it
     applyUpTo(machine, log, 120)
     const source = await machine.produceSnapshot(logIndex(120))
     await source.next()
-    if (doubt === 'condemned') machine.enterQuarantine(doubt)
+    if (doubt === 'quarantined') machine.enterQuarantine(doubt)
     else confirmed = false
     await assert.rejects(chunksOf(source), { code: 'unconfirmed' }, doubt)
     await machine.close()

@@ -1,8 +1,8 @@
 /*
  * Goal: a member whose state is damaged repeatedly backs off exponentially before it requests
- * another state, reports the number of repairs, and resets it after a time of trust.
- * Method: the waits one after another; then the machine with a manual clock, damaged as soon as it
- * is repaired.
+ * another state, counts the damaged states in a row, and resets the count after a time of trust.
+ * Method: the function that computes the waits; then the machine with a manual clock, damaged again
+ * after each repair.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ class Bench {
     assert.equal(machine.quarantine, null)
   }
 
-  /** @returns the wait, and the number of consecutive repairs */
+  /** @returns the wait, and the number of damaged states in a row */
   damaged(machine: StoreMachine): { readonly waitMs: number; readonly times: number } {
     machine.enterQuarantine('test')
     const { quarantine } = machine

@@ -1,6 +1,6 @@
 /*
  * Goal: every revision of the window can be watched from, and listed in pages, right after a
- * restart and right after a snapshot: previous contents of memory make no difference.
+ * restart and right after a snapshot was installed: the contents of memory make no difference.
  * Method: random logs on the real machine over real databases; reads before are compared with those
  * after.
  */

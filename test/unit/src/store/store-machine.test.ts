@@ -1,6 +1,6 @@
 /*
- * Goal: a failing disk stops the member and is never trusted; stagings are serialized; readers
- * survive the installation of a snapshot.
+ * Goal: a disk that refuses writes stops the member, and damaged records quarantine the state;
+ * stagings are serialized; readers survive the installation of a snapshot.
  * Method: databases that refuse, forget or damage on demand under the real machine and store.
  */
 import assert from 'node:assert/strict'
@@ -110,7 +110,7 @@ for (const [what, spoil] of [
     await assert.rejects(store.write({ kind: 'trim', upTo: past }, deadline), refused)
     assert.throws(() => store.watch(allConfigMaps, past), refused)
     await assert.rejects(machine.produceSnapshot(), refused)
-    assert.equal(failures.length, 0, 'the member goes on')
+    assert.equal(failures.length, 0, 'the member keeps running')
     store.close()
     await machine.close()
   })
@@ -154,7 +154,7 @@ void test('stagings that overlap, abort and repeat end in the last one', async (
   await machine.close()
 })
 
-void test('two concurrent stagings leave one database, that of the later', async () => {
+void test('two concurrent stagings leave one staged database, that of the later', async () => {
   const from = await snapshotAt(300)
   const databases = new MemoryKeyValueDatabases()
   const machine = await openMachine({ databases, clock: new ManualClock() })
@@ -241,7 +241,7 @@ void test('a watch whose position is not in the history of an installed snapshot
   await machine.close()
 })
 
-void test('reads of the past that a snapshot overtakes are served from it', async () => {
+void test('reads of a past revision during the installation of a snapshot return the state at that revision', async () => {
   const clock = new ManualClock()
   let release: () => void = () => undefined
   let held: Promise<void> | null = null

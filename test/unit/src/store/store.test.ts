@@ -90,7 +90,7 @@ for (const [code, translated] of failures) {
   })
 }
 
-void test('writes and barriers wait equally long for a quorum, however late the deadline', async () => {
+void test('writes and barriers wait for a quorum until their deadline, but at most for the same maximum', async () => {
   const { store, consensus, close } = await answering()
   for (const deadlineMs of [60_000, 4000]) {
     await assert.rejects(store.write(command, deadlineMs))
@@ -101,7 +101,7 @@ void test('writes and barriers wait equally long for a quorum, however late the 
   await close()
 })
 
-void test('a command that is larger than an entry may be is not proposed', async () => {
+void test('a command larger than the limit of log entries is not proposed', async () => {
   const { store, consensus, close } = await openMemoryStore({ limits: { commandBytesMax: 1000 } })
   const before = consensus.status.lastIndex
   const large = write(put(configMapKey('a'), 'x'.repeat(1000)))
@@ -133,7 +133,7 @@ void test('a view that is used after a write refuses to mix revisions', async ()
   await close()
 })
 
-void test('waiting for a revision ends when it is reached, or in time', async () => {
+void test('waiting for a revision ends when it is reached, or at the deadline', async () => {
   const clock = new ManualClock()
   const { store, close } = await openMemoryStore({ clock, limits: { waitersMax: 2 } })
   await store.waitFor(revision(0), 0)

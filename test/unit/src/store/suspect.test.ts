@@ -1,7 +1,7 @@
 /*
- * Goal: a state that other members contradict is not served, by no read, write, watch or snapshot,
- * also after restarts; it is kept and follows the log, until it is trusted again or an operator
- * replaces it.
+ * Goal: a state that other members contradict is not served by any read, write or snapshot, even
+ * after restarts. It is kept and follows the log, until it is trusted again or an operator replaces
+ * it.
  * Method: machines in memory that apply one log; restarts from the previous disk.
  */
 import assert from 'node:assert/strict'

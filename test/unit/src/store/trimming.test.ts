@@ -97,7 +97,7 @@ void test('while the storage is full the minimum number of events is not kept, a
   assert.equal(machine.state.storageAlarm, true)
   await clock.advance(61_000)
   assert.equal(machine.state.storageAlarm, false)
-  assert.equal(machine.state.history.trimmed, 4, 'below the floor of 5 events')
+  assert.equal(machine.state.history.trimmed, 4, 'fewer than the minimum of 5 events are left')
   await writes(1)
   assert.equal(machine.state.revision, 5)
   await end()
@@ -112,7 +112,7 @@ void test('the minimum number of events is not kept while an object of the maxim
   await store.write({ kind: 'change-settings', settings: tight }, 0)
   assert.equal(machine.state.storageAlarm, false)
   await clock.advance(61_000)
-  assert.equal(machine.state.history.trimmed, 4, 'below the floor of 5 events')
+  assert.equal(machine.state.history.trimmed, 4, 'fewer than the minimum of 5 events are left')
   await end()
 })
 

@@ -58,7 +58,7 @@ void test('a read is evaluated again when the definition changed in the meantime
   assert.deepEqual(await evaluated('get', 9), [1])
 })
 
-void test('a definition that changes during each evaluation is tried four times, then the request fails', async () => {
+void test('a request whose definition changes during each evaluation is evaluated four times, then fails', async () => {
   let catalog = new Catalog([])
   const states = { current: () => undefined } as unknown as DefinitionStates
   const request = { definition: kindOf(1), context: { deadlineMs: 1 } } as VerbRequest

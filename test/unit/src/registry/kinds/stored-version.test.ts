@@ -258,7 +258,7 @@ void test('watches of either version see every change, whichever version it was 
   for (const { object } of young) assert.equal(object.apiVersion, 'test.example/v1beta1')
 })
 
-void test('objects of versions that differ in name only are converted without parsing', async (t) => {
+void test('if two versions differ in name only, their objects differ in apiVersion only', async (t) => {
   const { fixture, v1 } = await start(t)
   const other = new Versions(fixture, alike)
   const made = await other.make('a', { spec: { size: 1, tags: ['é'] } })

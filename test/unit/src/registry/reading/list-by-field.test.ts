@@ -70,7 +70,7 @@ void test('lists by one field read each version once, whatever value they select
   assert.equal(reads(), 1)
 })
 
-void test('a second field is read once, too, and later lists by either or both read nothing', async (t) => {
+void test('a list by a second field reads both fields of each version once, and later lists by either or both read nothing', async (t) => {
   const { api, reads } = await open(t)
   await fill(api)
   await namesBy(api, 'data.node=n1')
@@ -122,7 +122,7 @@ void test('spec 4.8.1: pages by field show the values at their version, not the 
   assert.deepEqual(await namesBy(api, 'data.node=n1'), ['t1', 't5'])
 })
 
-void test('after an installed snapshot, a list shows its values, even at the same key and revision', async (t) => {
+void test('after the install of a snapshot, a list by field shows the values of the snapshot, even at the same revision', async (t) => {
   const [mine, other] = [await open(t), await open(t)]
   for (const name of ['a', 'b']) {
     await make(mine.api, name, { node: 'n1' })
@@ -167,7 +167,7 @@ void test('two definitions of one kind with other values for a field do not shar
   }
 })
 
-void test('a value that is longer than a selector equals none', async (t) => {
+void test('a value longer than any selector can be is equal to no selected value', async (t) => {
   const { api } = await open(t)
   await make(api, 'long', { node: 'x'.repeat(20_000) })
   await make(api, 'short', { node: 'x'.repeat(100) })

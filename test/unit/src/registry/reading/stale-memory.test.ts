@@ -162,7 +162,7 @@ void test('without a quorum the response is 504 instead of a refusal', async (t)
   assert.equal((await refused(api.get({ name: 'a', query: { resourceVersion: '0' } }))).code, 404)
 })
 
-void test('each error of the store has its own API error', async (t) => {
+void test('an error of the store becomes an API error that states whether the write may have been applied', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   const rows: readonly (readonly [StoreError, number, string, number | undefined])[] = [

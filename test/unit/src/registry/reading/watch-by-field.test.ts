@@ -90,7 +90,7 @@ void test('60 changes with 1,000 watches of other values read each version once 
     await change(api, 'a', { at: String(at) })
     await settled()
   }
-  // The version before an event was read after the event before it.
+  // Each change reads its new version only: the previous one was read at the previous change.
   assert.equal(reads, 60)
   const woken = followers.filter(({ wakes }) => wakes > 0)
   assert.equal(woken.length, 1)

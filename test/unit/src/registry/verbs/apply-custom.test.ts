@@ -203,7 +203,7 @@ void test('spec 4.10: elements that no key identifies, or that share one, are re
   }
 })
 
-void test('spec 4.10: what the body of an apply sets stays, though it is empty', async (t) => {
+void test('spec 4.10: a member that an apply sets to an empty value stays', async (t) => {
   const tags = { type: 'array', items: text, 'x-orch-list-type': 'set' }
   const inner = { type: 'object', properties: { tags } }
   const { apply } = await open(t, { tags, ports: marked, inner, note: text })

@@ -86,7 +86,7 @@ void test('spec 4.10: a field that the applier leaves out is removed unless anot
   ])
 })
 
-void test('spec 4.10: another value for a field of another manager is a conflict that names both', async (t) => {
+void test('spec 4.10: another value for a field of another manager is a conflict that names the manager and the field', async (t) => {
   const { api, apply } = await open(t)
   const { object } = await apply(configMap({ k: '1', l: '1' }), { manager: 'first' })
   const one = await refused(apply(configMap({ k: '2' }), { manager: 'second' }))
@@ -157,7 +157,7 @@ void test('spec 4.10: the default manager of an update is the name of the client
   ])
 })
 
-void test('spec 4.10: objects without managers get one owner of all at the first apply', async (t) => {
+void test('spec 4.10: an object without managers gets one owner of all its fields at the first apply', async (t) => {
   const { api, apply } = await open(t)
   await api.configMap('a', { data: { k: '1', l: '1' }, metadata: { labels: { app: 'x' } } })
   await api.patch({ name: 'a', body: { metadata: { managedFields: [{}] } } })
@@ -229,7 +229,7 @@ void test('spec 4.10: the requests that apply refuses get the reason and change 
   assert.deepEqual((await api.get({ name: 'a' })).object, object)
 })
 
-void test('spec 4.9: an apply of a dry run answers as the real one and stores nothing', async (t) => {
+void test('spec 4.9: a dry-run apply responds as the real one and stores nothing', async (t) => {
   const { api, apply } = await open(t)
   await apply(configMap({ k: '1' }))
   const { object } = await api.get({ name: 'a' })
@@ -380,7 +380,7 @@ void test('spec 4.10: null for a field of another manager is a conflict; force u
   assert.deepEqual(own.object['data'], { k: '', l: '' }, 'its own field needs no force')
 })
 
-void test('an integer that no double holds is applied again as it is', async (t) => {
+void test('an integer that no double can hold is unchanged when it is applied again', async (t) => {
   const { api } = await open(t)
   const contentType = 'application/apply-patch+yaml'
   const rawBody = `apiVersion: batch/v1

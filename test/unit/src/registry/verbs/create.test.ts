@@ -67,7 +67,7 @@ void test('spec 1.5, 2.1: a name that is taken is AlreadyExists', async (t) => {
   assert.deepEqual(details(seen), { name: 'a', kind: 'configmaps' })
 })
 
-void test('AlreadyExists mentions when the object is being deleted', async (t) => {
+void test('AlreadyExists mentions that the existing object is being deleted', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a', { metadata: { finalizers: ['x.io/y'] } })

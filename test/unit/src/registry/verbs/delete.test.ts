@@ -113,7 +113,7 @@ void test('a deletion warns of unknown options, and of options in the query if t
   assert.deepEqual(api.warnings, [])
 })
 
-void test('spec 4.2: no grace period or Background deletion keeps an object without finalizers', async (t) => {
+void test('spec 4.2: an object without finalizers is removed at once, with a grace period or the policy Background too', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const calls = [
@@ -160,7 +160,11 @@ void test('spec 4.2: Foreground and Orphan keep the object by a finalizer; a lat
   }
 })
 
-/** Opens a fixture with a kind that has grace periods. @returns creates an object of it */
+/**
+ * Opens a fixture with a kind that has grace periods.
+ *
+ * @returns a function that creates an object of the kind
+ */
 async function withSleepers(t: TestContext): Promise<(more?: object) => Promise<Got>> {
   const sleepers: ResourceDefinition = {
     ...configMapDefinition(namesOf('orch.io')),

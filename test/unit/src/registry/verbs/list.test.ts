@@ -1,6 +1,7 @@
 /*
  * Goal: get and list follow spec 4.8 for versions, pages and selectors.
- * Method: each row of its table; pages compared with the naive list on random collections.
+ * Method: each row of its table; pages with random limits and selectors, compared with the whole
+ * list.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -68,7 +69,7 @@ void test('a list is sent in pieces of about the configured size, and is complet
   assert.equal((JSON.parse(Buffer.concat(pieces).toString()) as List).items.length, 21)
 })
 
-void test('spec 4.8.3: each row of the table of versions', async (t) => {
+void test('spec 4.8.3: each combination of version parameters selects the version in its row of the table, or is 400', async (t) => {
   const api = await filled(3)
   t.after(() => api.close())
   const now = api.store.view().revision
@@ -332,7 +333,7 @@ void test('spec 4.2: labelSelector and fieldSelector select objects', async (t) 
   }
 })
 
-void test('spec 4.1: lists of one namespace, and of all', async (t) => {
+void test('spec 4.1: a list has the objects of one namespace, or of all', async (t) => {
   const api = await filled(1)
   t.after(() => api.close())
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'another' } } })

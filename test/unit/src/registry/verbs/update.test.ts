@@ -120,7 +120,7 @@ void test('spec 4.9: a dry-run update or patch returns the change and stores not
   assert.equal(api.store.view().revision, before)
 })
 
-void test('spec 4.3: merge, JSON and strategic merge patches', async (t) => {
+void test('spec 4.3: merge, JSON and strategic merge patches change an object by their own rules', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a', { data: { k: '1', l: '1' }, metadata: { finalizers: ['x.io/a'] } })
@@ -263,7 +263,7 @@ void test('a writer that waits for the lock beyond its deadline gets a 504, and 
   await turns.lock(key, Infinity)
 })
 
-void test('a write without a version that keeps losing races asks for a repetition, not for another version', async (t) => {
+void test('a write without a version that keeps losing races is 429 with Retry-After, not a Conflict', async (t) => {
   let writes = 0
   const api = await Fixture.open({
     limits: { rewriteAttemptsMax: 3 },

@@ -181,7 +181,7 @@ void test('spec 4.2: timeoutSeconds ends a watch, however many events follow', a
   assert.equal(await events.ended(), true)
 })
 
-void test('a watch that times out while its last events are being sent ends once they are', async (t) => {
+void test('a watch that times out before its reader calls onMore wakes the reader, and ends', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { stream } = await api.watch({ query: { timeoutSeconds: '10' } })

@@ -64,7 +64,7 @@ const rows: readonly Row[] = [
 ]
 
 for (const { what, verb, call, found } of rows) {
-  void test(`spec 4.2: fieldValidation of a body in ${what}`, async (t) => {
+  void test(`spec 4.2: fieldValidation refuses, reports or ignores the errors of a body in ${what}`, async (t) => {
     const fixture = await Fixture.open()
     t.after(() => fixture.close())
     await fixture.configMap('a')

@@ -1,7 +1,7 @@
 /*
- * Goal: a keyed write whose response no stored version shows, the removal of the last finalizer, is
- * answered again, and what is kept for that is as secret and as large as the object. Method: the
- * shipped verbs over the shipped machine, with a store that encrypts.
+ * Goal: a repeated removal of the last finalizer gets the first response, although no stored
+ * version has it. The response that is kept for this is encrypted like the object, and may be as
+ * large. Method: the shipped verbs over the shipped machine, with a store that encrypts.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -93,7 +93,7 @@ void test('the digest in a record does not follow from the request without its k
   assert.ok(!text.includes(guess))
 })
 
-void test('a record takes nothing of the limit of an object whose last finalizer is removed', async (t) => {
+void test('a record does not reduce the size limit of an object whose last finalizer is removed', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const max = api.store.settings.objectBytesMax

@@ -122,7 +122,7 @@ void test('an update that waits for another one succeeds if that one is refused'
   assert.deepEqual((await api.get({ name: 'a' })).object['data'], { k: 'second' })
 })
 
-void test('spec 6.1: the bookmark at the end of a watch names no event that was not sent', async (t) => {
+void test('spec 6.1: the bookmark at the end of a watch is older than any event that was not sent', async (t) => {
   const { api } = await open()
   t.after(() => api.close())
   const events = await api.watch({ query: { allowWatchBookmarks: 'true', timeoutSeconds: '10' } })

@@ -43,7 +43,7 @@ async function fill(api: Fixture): Promise<number> {
   return assert.fail('the quota is never met')
 }
 
-void test('a create that does not fit is 403, names the largest resources and the remedies, and is not retried', async (t) => {
+void test('a create that does not fit is 403, names the largest resources and the remedies, and is not proposed', async (t) => {
   const { api, commands } = await open(t, 10_000)
   const made = await fill(api)
   const before = commands()
@@ -121,7 +121,7 @@ void test('raising the quota ends the alarm at once', async (t) => {
   await api.configMap('fits', filler)
 })
 
-void test('a patch that grows an object over the limit is 413, as is a race that only apply sees', async (t) => {
+void test('a patch that grows an object over the limit is 413, also if only the apply of the command finds that', async (t) => {
   const { api } = await open(t, 1_000_000)
   await change(api, { objectBytesMax: 2000 })
   await api.configMap('a', filler)
@@ -241,7 +241,7 @@ void test('a write that is too large for the remaining space is refused without 
   await api.configMap('small', { data: { x: 'x' } })
 })
 
-void test('a user that may write in one namespace does not see the usage of others', async (t) => {
+void test('the error of a write in one namespace does not show the usage of another namespace', async (t) => {
   const { api } = await open(t, 10_000)
   await fill(api)
   const seen = await refused(

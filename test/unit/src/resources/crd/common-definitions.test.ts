@@ -32,7 +32,7 @@ async function establish(api: Fixture, { plural, group, kind, names = {} }: Defi
 for (const domain of someDomains) {
   for (const sample of definitionSamples) {
     const kind = `${sample.group}/${sample.apiVersion}/${sample.kind}`
-    void test(`definition and objects of ${kind} in ${domain}`, async (t) => {
+    void test(`the definition of ${kind} is created and applied in ${domain}, and its objects are validated`, async (t) => {
       const api = await Fixture.open({ domain })
       t.after(() => api.close())
       const body = definitionOf(api.names, sample)

@@ -50,7 +50,7 @@ type Options = {
 }
 type Kit = { readonly api: Fixture; readonly kinds: () => readonly ResourceDefinition[] }
 
-/** @param more further members of the definition's spec, or of its one version */
+/** Opens a fixture with an established definition; `version` adds members to its one version. */
 async function start(
   t: TestContext,
   { domain = 'orch.io', version = {}, shape = schema, versions = null }: Options = {},
@@ -189,7 +189,7 @@ void test('merge patches and JSON patches are supported, and strategic ones are 
   assert.deepEqual(causes(seen), ['FieldValueInvalid metadata.resourceVersion'])
 })
 
-void test('a deletion is answered with a Status', async (t) => {
+void test('the deletion of a custom object is answered with a Status', async (t) => {
   const { api } = await start(t)
   await api.create({ kind, body: gadget({ count: 1 }) })
   const gone = await api.delete({ kind, name: 'a' })
@@ -520,7 +520,7 @@ void test('a JSON patch cannot build a value that is deeper or larger than a bod
   }
 })
 
-void test('field selectors of lists and watches know the selectable fields of the version', async (t) => {
+void test('field selectors of lists and watches support the selectable fields of the version', async (t) => {
   const fields = ['.spec.color', '.spec.count', '.spec.ready'].map((jsonPath) => ({ jsonPath }))
   const properties = { count, color: { type: 'string' }, ready: { type: 'boolean' } }
   const shape = { type: 'object', properties: { spec: { type: 'object', properties } } }
@@ -560,7 +560,7 @@ void test('field selectors of lists and watches know the selectable fields of th
   )
 })
 
-void test('scale shows a replica count beyond 32 bits without its high bits, and can mend it', async (t) => {
+void test('scale shows the low 32 bits of a replica count that has more, and can replace it', async (t) => {
   const paths = { specReplicasPath: '.spec.count', statusReplicasPath: '.status.count' }
   const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
   const { api } = await start(t, {

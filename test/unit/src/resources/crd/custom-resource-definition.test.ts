@@ -33,7 +33,7 @@ const version = (more: JsonObject): JsonObject => {
 const versions = definitionBody().spec.versions
 const at = 'spec.versions[0]'
 
-void test('defaults are filled in, and the server sets the status', async (t) => {
+void test('the defaults of a definition are filled in, and the server sets its status', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await open(t, domain)
     const { code, object } = await api.create({
@@ -285,7 +285,7 @@ void test('definitions in groups of the platform need the approval annotation of
     ])
     const good = { name: `gadgets.${group}`, annotations: { [key]: 'unapproved, a test' } }
     await api.create({ kind, body: { ...body, metadata: good } })
-    // An unapproved definition may become approved, but nothing else.
+    // The annotation may change to an approval, but it may not be removed.
     await refusesChange(api, { kind, name: good.name }, [
       [{ metadata: { annotations: { [key]: null } } }, [`FieldValueRequired ${field}`]],
     ])
@@ -294,7 +294,7 @@ void test('definitions in groups of the platform need the approval annotation of
   }
 })
 
-void test('immutable fields of a definition, and the versions that are listed as stored', async (t) => {
+void test('a definition keeps its group and plural, once established also its scope and kind, and its stored versions', async (t) => {
   const api = await open(t)
   await api.create({ kind, body: definitionBody() })
   await refusesChange(api, { kind, name }, [
@@ -589,7 +589,7 @@ void test('rules at the root of a schema with a status subresource are accepted'
   }
 })
 
-void test('selectable fields name scalar members of the schema', async (t) => {
+void test('selectable fields name string, integer or boolean members of the schema', async (t) => {
   const properties = {
     ...{ color: { type: 'string' }, size: { type: 'integer' }, on: { type: 'boolean' } },
     ...{ weight: { type: 'number' }, parts: { type: 'array', items: { type: 'string' } } },

@@ -45,13 +45,13 @@ refuseNew({ kind: 'NetworkPolicy', group: 'networking.k8s.io', body }, [
     '.ipBlock.cidr: Required value',
   ),
   ...inPeer(
-    'an address without a length',
+    'an address without a prefix length',
     { ipBlock: { cidr: '10.0.0.1' } },
     'FieldValueInvalid',
     '.ipBlock.cidr: Invalid value: "10.0.0.1": not a valid CIDR',
   ),
   ...inPeer(
-    'a network longer than an address',
+    'a prefix longer than an address',
     { ipBlock: { cidr: '10.0.0.0/33' } },
     'FieldValueInvalid',
     '.ipBlock.cidr: Invalid value: "10.0.0.0/33": not a valid CIDR',

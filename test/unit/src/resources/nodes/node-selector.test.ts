@@ -1,5 +1,5 @@
 /*
- * Goal: selectors of nodes and of labels are refused where they could never mean anything.
+ * Goal: invalid node selectors and label selectors are refused.
  * Method: each rule broken once, against the declared shapes.
  */
 import assert from 'node:assert/strict'

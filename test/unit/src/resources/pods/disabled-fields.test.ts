@@ -101,18 +101,18 @@ void test('an ephemeral container has the default mount of /proc', async (t) => 
   assert.equal(memberOf(objectMember(added, 'securityContext'), 'procMount'), 'Default')
 })
 
-void test('a stored object that uses such a field keeps it', () => {
+void test('a stored object that uses a disabled field keeps it', () => {
   assert.deepEqual(used(withoutDisabledFields(sent, sent)), ['Unmasked', 'Unmasked', true, 2])
   const unused = { containers: [{ name: 'c', securityContext: { procMount: 'Default' } }] }
   assert.deepEqual(used(withoutDisabledFields(sent, unused)), ['Default', 'Default', false, 0])
 })
 
-void test('one feature that a stored object uses keeps no other one', () => {
+void test('a stored object that uses one disabled feature does not keep the fields of others', () => {
   const before = { containers: [{ name: 'c', startupProbe: probe }] }
   assert.deepEqual(used(withoutDisabledFields(sent, before)), ['Default', 'Default', false, 2])
 })
 
-void test('a spec without such fields is returned as it is', () => {
+void test('a spec without disabled fields is returned unchanged', () => {
   const spec = { containers: [{ name: 'c', livenessProbe: { exec: { command: ['true'] } } }] }
   assert.equal(withoutDisabledFields(spec, null), spec)
 })

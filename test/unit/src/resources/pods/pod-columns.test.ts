@@ -95,7 +95,7 @@ void test('Status and Ready summarize the states of the containers', () => {
   }
 })
 
-void test('Restarts shows the count and the time of the last one', () => {
+void test('Restarts shows the number of restarts and the time since the last restart', () => {
   const before = (finishedAt: string): JsonObject => ({
     lastState: { terminated: { exitCode: 1, finishedAt } },
   })

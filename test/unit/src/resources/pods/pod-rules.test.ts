@@ -204,7 +204,7 @@ void test('profile annotations name valid profiles and existing containers, in b
     for (const [key, profile, field, words] of rows) {
       const metadata = { annotations: { [key]: profile } }
       const pod = await refused(own.create({ kind: 'Pod', body: podBody({}, metadata) }))
-      // The annotation that is copied from the field is validated too.
+      // The field that is copied from the annotation is validated too.
       assert.equal(causes(pod).at(-1), `FieldValueInvalid metadata.annotations${field}`, profile)
       assert.ok(pod.message.includes(words), pod.message)
       const body = { metadata: { name: 'a' }, template: { metadata, spec } }

@@ -94,7 +94,7 @@ for (const [domain, podKey, prefix] of domains) {
   })
 }
 
-void test('a Pod without profiles gets none, and a template keeps its own', async (t) => {
+void test('a Pod without profiles gets none, and the annotation of a template is not copied to its fields', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const got = await createPod(api)

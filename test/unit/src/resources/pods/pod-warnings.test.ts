@@ -1,8 +1,7 @@
 /*
  * Goal: a valid Pod or template gets upstream's warnings about fields without effect, once each,
  * and no others.
- * Method: a table over both domains of inputs and warnings; a large object; the shipped verbs, and
- * a call of the server.
+ * Method: a table of inputs and warnings, in both domains; a large object; the shipped verbs.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

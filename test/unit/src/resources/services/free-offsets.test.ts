@@ -1,6 +1,6 @@
 /*
  * Goal: a free value is found wherever it is, and the work for all picks is bounded.
- * Method: ranges with few or no free offsets and a seeded generator; the questions are counted.
+ * Method: ranges with few or no free offsets and a seeded generator; the lookups are counted.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
 /*
- * Goal: the addresses of a range are those of its network, in the form by which they are compared.
+ * Goal: the addresses of a range are those of its network, in canonical form.
  * Method: first, last and random offsets of ranges of both families against the parser of CEL.
  */
 import assert from 'node:assert/strict'

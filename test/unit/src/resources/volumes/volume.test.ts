@@ -333,13 +333,13 @@ void describe('spec 2.5: an ephemeral volume', () => {
   const template = (volumeClaimTemplate: JsonObject) => ({ ephemeral: { volumeClaimTemplate } })
   const at = 'v.ephemeral.volumeClaimTemplate'
 
-  void test('spec 2.5: metadata of its claim may hold a zero generation, and no other one', () => {
+  void test('spec 2.5: the metadata in an ephemeral volume may have the generation 0, and no other one', () => {
     const of = (generation: number) => causes(template({ metadata: { generation }, spec: claimSpec }))
     assert.deepEqual(of(0), [])
     assert.deepEqual(of(1), [`FieldValueForbidden ${at}.metadata.generation`])
   })
 
-  void test('spec 2.5: the spec of its claim follows the rules of claims', () => {
+  void test('spec 2.5: the spec in an ephemeral volume follows the rules of claims', () => {
     const { value } = see(template({ spec: claimSpec }))
     const { volumeClaimTemplate } = value['ephemeral'] as { readonly volumeClaimTemplate: JsonObject }
     assert.deepEqual(volumeClaimTemplate['spec'], { ...claimSpec, volumeMode: 'Filesystem' })
@@ -350,7 +350,7 @@ void describe('spec 2.5: an ephemeral volume', () => {
     assert.deepEqual(causes(template({ metadata: { labels: { a: 'b' } } })), empty)
   })
 
-  void test('spec 2.5: the template of the claim has labels and annotations, and no other metadata', () => {
+  void test('spec 2.5: an ephemeral volume has labels and annotations for its claim, and no other metadata', () => {
     const metadata = { labels: { a: 'b' }, annotations: { c: 'd' }, creationTimestamp: null }
     assert.deepEqual(causes(template({ metadata, spec: claimSpec })), [])
     const named = causes(template({ metadata: { name: 'x' }, spec: claimSpec }))
@@ -362,7 +362,7 @@ void describe('spec 2.5: an ephemeral volume', () => {
     ])
   })
 
-  void test('spec 2.5: the name of the claim is made of the names of Pod and volume', () => {
+  void test('spec 2.5: the name of the claim of an ephemeral volume is made of the names of Pod and volume', () => {
     const names = namesOf('orch.io')
     const volumes = [{ name: 'v', ...template({ spec: claimSpec }) }]
     assert.deepEqual(volumeCauses(volumes, 'spec.volumes', { names, podName: 'p' }), [])

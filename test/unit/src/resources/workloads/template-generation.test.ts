@@ -42,7 +42,7 @@ void test('a DaemonSet has the template generation 1, and the next one after eac
   assert.equal(generation(await api.patch({ ...set, body: image('c') })), '3')
 })
 
-void test('a client cannot change the template generation of a DaemonSet, but a new one keeps what it brings', async (t) => {
+void test('a client can set the template generation of a new DaemonSet, and cannot change it later', async (t) => {
   const api = await open(t)
   assert.equal(generation(await create(api, { [KEY]: '7' })), '7')
   for (const sent of ['9', null]) {

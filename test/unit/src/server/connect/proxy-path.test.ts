@@ -1,6 +1,6 @@
 /*
  * Goal: a proxied path stays below its target, and redirects of the target stay in the proxy.
- * Method: paths and names of every form, next to what upstream makes of them.
+ * Method: tables of paths and names, with the results of upstream.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,7 +28,7 @@ void test('a path has no dot segments and no empty ones, and keeps its slash at 
   for (const [given, expected] of rows) assert.equal(pathAtTarget(given), expected)
 })
 
-void test('a target is a name, with a port, and with a scheme', () => {
+void test('a target is a name, optionally with a port, or with a scheme and a port', () => {
   const rows: readonly (readonly [id: string, expected: readonly string[] | null])[] = [
     ['a', ['', 'a', '']],
     ['a:80', ['', 'a', '80']],

@@ -1,7 +1,7 @@
 /*
  * Goal: discovery lists custom kinds as upstream does, and its documents change exactly when their
  * content does.
- * Method: kinds by hand in a catalog that changes.
+ * Method: custom kinds constructed by the test, in a catalog that changes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -144,7 +144,7 @@ void test('documents change exactly when their content does', () => {
   assert.notEqual(second.groups?.etag, first.groups?.etag)
   assert.notEqual(second.all.etag, first.all.etag)
   assert.deepEqual(seen(), second)
-  // Another schema changes nothing in discovery.
+  // The same definition as another JavaScript object changes nothing.
   catalog.setCustom([{ ...tabs }])
   const third = seen()
   for (const what of ['groups', 'core', 'group', 'version', 'all'] as const)

@@ -1,6 +1,6 @@
 /*
- * Goal: discovery lists groups in order, and subresources whose body is another kind. Method:
- * made-up kinds through the pure functions.
+ * Goal: discovery lists groups in order, and names the kind of a body where it is another kind.
+ * Method: the pure functions, with kinds constructed by the test.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

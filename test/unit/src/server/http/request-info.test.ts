@@ -1,6 +1,6 @@
-/**
- * Goal: the request line is parsed by upstream's table of cases and the paths of spec 4.1. Method:
- * the pure function.
+/*
+ * Goal: the request line is parsed as upstream's table of test cases and spec 4.1 require.
+ * Method: the pure function.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ function check(method: string, target: string, wanted: Wanted): void {
   )
 }
 
-void test('subresources of the core group that connect to other servers are known by their path', () => {
+void test('subresources of the core group that connect to other servers are recognized by their path', () => {
   const connects = (method: string, target: string): boolean => requestInfo(method, target).connects
   const pod = '/api/v1/namespaces/a/pods/b'
   for (const name of ['log', 'exec', 'attach', 'portforward'])
@@ -49,7 +49,7 @@ void test('subresources of the core group that connect to other servers are know
   assert.equal(connects('GET', '/api/v1/namespaces/a/services/b/log'), false)
 })
 
-void test('the path below a proxy is that of its target, and only there', () => {
+void test('the path after a proxy subresource is the path at its target; malformed and other paths connect to nothing', () => {
   const rows: readonly (readonly [target: string, below: string | null])[] = [
     ['/api/v1/namespaces/a/pods/b/proxy', ''],
     ['/api/v1/namespaces/a/pods/b/proxy/', '/'],
@@ -211,7 +211,7 @@ void test('spec 4.2: `watch` is true unless its value is false', () => {
   check('DELETE', '/api/v1/pods?watch=1', { verb: 'deletecollection', resource: 'pods' })
 })
 
-void test('a collection narrowed to one name counts as that name for rules', () => {
+void test('a collection narrowed to one name counts as that name for authorization', () => {
   const selected = {
     'metadata.name%3Dfoo': 'foo',
     'metadata.name%3D%3Dfoo': 'foo',
@@ -236,13 +236,13 @@ void test('a collection narrowed to one name counts as that name for rules', () 
   })
 })
 
-void test('a selector of blanks only is scanned in linear time', () => {
-  // Any client may send this: it is parsed before authentication.
+void test('a selector whose value is 30,000 blanks selects no name', () => {
+  // Any client may send this, as it is parsed before authentication: the scan must be linear.
   const blanks = '+'.repeat(30_000)
   check('GET', `/api/v1/pods?fieldSelector=metadata.name%3D${blanks}%3D`, { verb: 'list', resource: 'pods' })
 })
 
-void test('spec 5.7: everything outside the resources has the method as its verb', () => {
+void test('spec 5.7: a path outside the resources has the method in lower case as its verb', () => {
   for (const path of [
     '/',
     '/api',
@@ -260,7 +260,7 @@ void test('spec 5.7: everything outside the resources has the method as its verb
   assert.deepEqual(requestInfo('POST', '/a%20b?c').action, { kind: 'path', verb: 'post', path: '/a b' })
 })
 
-void test('a target that cannot be decoded is refused', () => {
+void test('invalid percent-encoding, and an old prefix without a resource, are rejected with BadRequest', () => {
   for (const target of ['/api/v1/pods/%zz', '/api/v1/pods/%ff', '/api/v1/pods?a=%', '/api/v1/watch']) {
     assert.throws(
       () => requestInfo('GET', target),

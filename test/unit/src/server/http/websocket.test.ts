@@ -51,7 +51,7 @@ void test('a WebSocket request is recognized by two headers', () => {
   }
 })
 
-void test('the answer to the handshake is that of the example in the RFC', () => {
+void test('the response to the handshake is that of the example in the RFC', () => {
   assert.equal(acceptWebSocket('GET', handshake, false), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
 })
 
@@ -109,7 +109,7 @@ function kinds(frames: readonly ClientFrame[]): readonly string[] {
   })
 }
 
-void test('frames of clients are answered, skipped or rejected', () => {
+void test('pings and closes of clients are returned, messages are skipped, and invalid frames are rejected', () => {
   const rows: readonly (readonly [what: string, bytes: Buffer, seen: readonly string[]])[] = [
     ['nothing', Buffer.alloc(0), []],
     ['a text', clientFrame(1, 'hello'), []],
@@ -165,7 +165,7 @@ void test('frames of clients are answered, skipped or rejected', () => {
   }
 })
 
-void test('any fragmentation gives the same frames, and nothing is answered after the end', () => {
+void test('any fragmentation gives the same frames, and nothing is returned after a close or a rejected frame', () => {
   for (let seed = 1; seed <= 400; seed++) {
     const random = new SeededRandom(seed)
     const frames = Array.from({ length: 1 + random.below(12) }, () => {

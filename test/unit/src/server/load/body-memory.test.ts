@@ -15,7 +15,7 @@ import {
 
 const MiB = 1024 * 1024
 
-/** Text, and the bytes that Node 20 was measured to keep once it is parsed. */
+/** Text, and the heap bytes that its parsed form takes, as measured with Node 20. */
 const shapes: readonly (readonly [name: string, text: string, heapBytes: number])[] = [
   ['empty objects', listOf(3000, () => '{}'), 3000 * 64],
   ['objects of distinct names', listOf(3000, (at) => `{"k${at}":1}`), 3000 * 184],
@@ -55,10 +55,10 @@ void test('large bodies leave a quarter to small ones, and one user leaves a sha
   }
   const first = charge('a', 20 * MiB)
   assert.ok(first !== null)
-  assert.equal(charge('a', 11 * MiB), null, 'more than half of what large ones have')
+  assert.equal(charge('a', 11 * MiB), null, 'more than half of what large bodies may take')
   assert.ok(charge('b', 30 * MiB) !== null)
   assert.ok(charge('c', 10 * MiB) !== null)
-  assert.equal(charge('d', 2 * MiB), null, 'large ones have what they may have')
+  assert.equal(charge('d', 2 * MiB), null, 'large bodies take three quarters already')
   for (let count = 0; count < 20; count++) assert.ok(charge('d', MiB) !== null)
   assert.equal(charge('e', 1), null)
   assert.equal(memory.bytes, 80 * MiB)
@@ -67,7 +67,7 @@ void test('large bodies leave a quarter to small ones, and one user leaves a sha
   assert.equal(memory.bytes, 60 * MiB)
 })
 
-void test('a body larger than a share fits when no other body does', () => {
+void test('a body larger than the share of one user is charged with that share, and fits when there is no other body', () => {
   const memory = new BodyMemory(80 * MiB)
   const huge = memory.chargeFor('a')
   assert.ok(huge.growTo(3 * MiB))

@@ -59,10 +59,10 @@ void test('waiting users take turns, whatever their order and number of requests
   await Promise.all(requested)
   // `a1` began before any other request waited; then the users take turns.
   assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
-  assert.equal(clock.pending, 0, 'users without waiting requests have no entry')
+  assert.equal(clock.pending, 0, 'no timer is left')
 })
 
-void test('no two requests begin in one turn, although both fit', async () => {
+void test('no two requests begin in one turn of the event loop, although both fit', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const begun: string[] = []
@@ -81,7 +81,7 @@ void test('no two requests begin in one turn, although both fit', async () => {
   await Promise.all(requested)
 })
 
-void test('a task that waits for something other than the thread does not block others', async () => {
+void test('a task that takes longer than the limit, as it waits for something else, does not block others', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const end = new Deferred<void>()
@@ -114,7 +114,7 @@ void test('a task whose turn does not come in time is rejected and leaves the qu
   assert.equal(await third, 'third')
 })
 
-void test('pieces are made one at a time between other heavy work, and their source is closed when the client wants no further ones', async () => {
+void test('the source of pieces is closed when the client wants no further piece', async () => {
   const heavy = new HeavyWork(new ManualClock())
   let closed = false
   const made = heavy.pieces(

@@ -1,6 +1,7 @@
 /*
  * Goal: authentication is counted under upstream's names, with few series however many users there
- * are. Method: the text that a Prometheus reads.
+ * are.
+ * Method: the text that Prometheus scrapes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -33,7 +34,7 @@ void test('attempts and their durations are counted by result', async () => {
   assert.equal(value('_sum{result="failure"}'), '20')
 })
 
-void test('users are counted by well-known names, all others together', async () => {
+void test('well-known users are counted by name, e-mail addresses together, and all others together', async () => {
   const registry = new Registry()
   const metrics = new AuthenticationMetrics(registry)
   for (const name of ['admin', 'lena', 'max', 'lena@example.org', 'kubelet']) metrics.countUser(name)

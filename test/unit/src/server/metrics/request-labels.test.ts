@@ -1,6 +1,7 @@
 /*
- * Goal: requests are counted under the labels of upstream, and no request makes a label of its own.
- * Method: request lines and content types, next to the labels that 1.24 gives them.
+ * Goal: requests are counted under the labels of upstream, and no request creates a value of a
+ * label.
+ * Method: request lines and content types, next to the labels that release 1.24 gives them.
  */
 import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
@@ -31,7 +32,9 @@ function call(method: string, target: string, contentType = ''): Call {
 const one = '/api/v1/namespaces/a/pods/b'
 const all = '/api/v1/namespaces/a/pods'
 
-/** Verb, dry run, resource, subresource and scope. */
+/**
+ * Method, target and content type; then the labels: verb, dry run, resource, subresource and scope.
+ */
 const cases: readonly (readonly [string, string, string, string])[] = [
   ['GET', one, '', 'GET||pods||resource'],
   ['HEAD', one, '', 'GET||pods||resource'],

@@ -1,6 +1,6 @@
 /*
- * Goal: a cached value is computed once for each change that is requested, and is never older than
- * the request.
+ * Goal: a cached value is computed only on request, at most once for each version of the catalog,
+ * and is never older than the catalog at the time of the request.
  * Method: values whose computation the test completes by hand.
  */
 import assert from 'node:assert/strict'
@@ -41,7 +41,7 @@ void test('a caller after a change waits for a value that contains it, earlier c
   assert.equal(await early, 'of 0')
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(makes.length, 2)
-  // However often the version changes now, these callers have their values.
+  // A further change does not make these callers wait for a third value.
   of.version = 6
   makes[1]?.done.resolve()
   assert.deepEqual(await Promise.all(late), ['of 5', 'of 5'])

@@ -110,7 +110,7 @@ function compare(names: Names, dialect: 'v2' | 'v3', paths: JsonObject): void {
 }
 
 for (const domain of ['k8s.io', 'orch.io'] as const) {
-  void test(`spec 4.1: OpenAPI of ${domain} has logs, streams and proxies as clients know them`, () => {
+  void test(`spec 4.1: OpenAPI of ${domain} describes logs, streams and proxies as release 1.24 does`, () => {
     const names = namesOf(domain)
     const kinds = definitionsFor(names).filter(({ group }) => group === '')
     compare(names, 'v2', openApiV2(kinds, names).paths)

@@ -1,7 +1,8 @@
-/**
+/*
  * Goal: custom kinds are in the OpenAPI documents as upstream has them, whatever their names;
- * documents follow the kinds, and only what has changed is rebuilt. Method: kinds by hand next to
- * built-in ones; turns are counted, as each stands for work.
+ * documents change with the kinds, and only what has changed is rebuilt.
+ * Method: custom kinds constructed by the test, next to built-in ones. The number of turns measures
+ * the work.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -79,7 +80,7 @@ function assertReferencesResolve(document: JsonObject): void {
 }
 
 /**
- * Returns a schema with everything that Swagger 2.0 cannot express.
+ * Returns a schema with keywords that Swagger 2.0 can express and keywords that it cannot.
  * @param x prefix of the extensions, such as `x-kubernetes-`
  */
 function tabSchema(x: string): JsonObject {
@@ -376,7 +377,7 @@ void test('documents change exactly when their content does', async () => {
   assert.equal(last.custom, null)
 })
 
-void test('a burst of definitions costs nothing until a request, and then each of them once for all requests', async () => {
+void test('a burst of definitions costs nothing until a request; concurrent requests then encode each definition once', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   await all.v2()
@@ -415,7 +416,7 @@ void test('a burst of definitions costs nothing until a request, and then each o
   assert.equal(all.turns - beforeIndex, 201)
 })
 
-void test('a request during a rebuild gets a document with all kinds of that time', async () => {
+void test('a request during a rebuild gets a document with all kinds at the time of the request', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   const names = (document: JsonObject): boolean =>

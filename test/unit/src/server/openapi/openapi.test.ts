@@ -1,6 +1,9 @@
-// Goal: the documents are complete, contain what clients look for, name the kind that they belong
-// to, and mean the same in all three forms. Method: the server's own kinds; the protobuf form is
-// read back by a small reader that knows the message's numbers.
+/*
+ * Goal: the documents are complete, contain what clients look for, name the kind that each schema
+ * and operation belongs to, and mean the same in all three forms.
+ * Method: the server's own kinds, and one with every type of schema. The protobuf form is decoded
+ * by a small reader with its own list of field numbers.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -97,8 +100,8 @@ function jsonOf({ bytes }: StaticDocument): JsonObject {
 const marker = 'x-kubernetes-group-version-kind'
 
 /**
- * Returns what each operation takes and returns: `[reference, marker of its target, marker of the
- * operation]`.
+ * Returns the schemas in requests and responses of all operations: `[reference, marker of its
+ * target, marker that the target must have]`.
  */
 function markedUses(document: JsonObject): [string, Json, Json][] {
   const uses: [string, Json, Json][] = []
@@ -191,7 +194,7 @@ void test('a path declares the parameters in it, and those of all its operations
   assert.deepEqual(namesOfPath('/api/v1/nodes'), ['pretty'])
 })
 
-void test('an operation is found by its kind and lists its parameters', () => {
+void test('an operation has its id, action, kind, parameters and media types', () => {
   const document = openApiV3(definitionsFor(upstream), upstream, 'v1')
   const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch')
   assert.equal(at(patch, 'operationId'), 'patchCoreV1NamespacedConfigMap')
@@ -240,7 +243,7 @@ void test('spec 4.1: a kind has a path for its collection, its objects and its s
   })
 })
 
-void test('each operation lists the status codes of its answers', () => {
+void test('each operation lists the status codes of its responses', () => {
   const codesOf = (path: string): Json => {
     const operations = at(openApiV2(few, upstream), 'paths', path) as JsonObject
     return Object.fromEntries(

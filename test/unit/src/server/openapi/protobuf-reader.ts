@@ -2,8 +2,8 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Json, JsonObject, JsonObjectDraft } from '../../../../../src/api/json.ts'
 
 /**
- * Reads `openapi.v2.Document` back into JSON. Its field numbers are not those of the encoder but
- * were taken from the same proto file once more, so a wrong number on either side is found.
+ * Decodes `openapi.v2.Document` to JSON. The field numbers are not imported from the encoder but
+ * taken separately from the same proto file, so a wrong number on either side is found.
  */
 export function readDocument(bytes: Uint8Array): JsonObject {
   return read(bytes, {
@@ -17,13 +17,13 @@ export function readDocument(bytes: Uint8Array): JsonObject {
 type Field =
   | { readonly name: string; readonly kind: 'text' | 'texts' | 'flag' | 'double' | 'count' | 'any' | 'anys' }
   | { readonly name: string; readonly kind: 'message'; readonly fields: Fields | (() => Fields) }
-  /** As `message`, but the member may be a flag inside of it. */
+  /** As `message`; if the inner message has the flag `EITHER`, the member is that flag. */
   | { readonly name: string; readonly kind: 'either'; readonly fields: () => Fields }
-  /** Members of the inner message belong to this one. */
+  /** The members of the inner message become members of this one. */
   | { readonly kind: 'wrapper'; readonly fields: Fields | (() => Fields) }
-  /** As `message`, but the member is a list of such, or of what a wrapper inside holds. */
+  /** As `message`, but repeated: the member is a list. */
   | { readonly name: string; readonly kind: 'list'; readonly fields: Fields | (() => Fields) }
-  /** Repeated name and value: members of this message. */
+  /** Repeated pairs of a name and a message: each becomes a member of this message. */
   | { readonly kind: 'map'; readonly fields: () => Fields }
   | { readonly kind: 'extensions' }
 

@@ -1,6 +1,6 @@
 /*
- * Goal: thousands of watches are ended a few per turn, each once, and not those that ended in
- * between.
+ * Goal: many watches are ended some per turn, each once, even those that end in between; the 504 of
+ * a write has the cause `OutcomeUnknown`.
  * Method: calls without sockets; a clock whose turns are counted.
  */
 import assert from 'node:assert/strict'
@@ -80,7 +80,7 @@ for (const [method, causes] of [
   ['POST', ['OutcomeUnknown']],
   ['PATCH', ['OutcomeUnknown']],
 ] as const) {
-  void test(`the 504 of a ${method} that takes too long has a cause about its outcome where it writes`, async () => {
+  void test(`the 504 of a ${method} that takes too long has the causes [${causes.join()}]`, async () => {
     const clock = new ManualClock()
     const inFlight = inFlightWith(clock)
     const call = callOn(clock, inFlight, { method, path: '/api/v1/namespaces/a/configmaps' })

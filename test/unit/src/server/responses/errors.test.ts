@@ -1,5 +1,6 @@
 /*
- * Goal: every failed request gets a response, and a valid request is never blamed.
+ * Goal: every failed request gets a response or a closed connection, and an incomplete body is not
+ * reported as a bad request.
  * Method: the error handler around a reply that records what is sent.
  */
 import assert from 'node:assert/strict'
@@ -64,7 +65,7 @@ void test('a connection on which nothing can be sent is closed', () => {
   assert.deepEqual([sent.codes, sent.destroyed], [[], true])
 })
 
-void test('a body that did not arrive completely is not a bad request', () => {
+void test('a body that did not arrive completely is a request timeout, a malformed one is a bad request', () => {
   const codes = [
     'ERR_HTTP_REQUEST_TIMEOUT',
     'ECONNRESET',

@@ -1,7 +1,7 @@
 /*
  * Goal: a response to a request whose body was not read completely is delivered, and the rest of
  * the body is discarded up to a limit of bytes.
- * Method: the sender with replies that record calls; the test plays the client.
+ * Method: the function that sends, with replies that record calls; the test plays the client.
  */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'

@@ -25,7 +25,7 @@ function failure(code: string, reason?: string): Error & { readonly code: string
   return Object.assign(new Error('parse error'), { code, ...(reason === undefined ? {} : { reason }) })
 }
 
-void test('each parser error has its code and message', () => {
+void test('each parser error is answered once, with its code and message', () => {
   for (const [code, line, reason, message] of [
     [
       'ERR_HTTP_REQUEST_TIMEOUT',
@@ -59,7 +59,7 @@ void test('each parser error has its code and message', () => {
   }
 })
 
-void test('a client that keeps sending is disconnected, one that ends is not', () => {
+void test('the connection is closed when the client sends more than 1 MiB, or ends its side', () => {
   const endless = socket()
   answerUnreadable(failure('HPE_INVALID_URL'), endless.stream, null)
   for (let at = 0; at < 17; at++) endless.stream.emit('data', Buffer.alloc(64 * 1024))

@@ -1,6 +1,6 @@
 /*
- * Goal: a WebSocket client that sends pings and reads nothing makes nothing accumulate.
- * Method: a connection whose other end never takes what is written, and a watch of the test.
+ * Goal: for a WebSocket client that sends pings and reads nothing, no pongs accumulate.
+ * Method: a connection whose client never reads, and a fake watch.
  */
 import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
@@ -36,7 +36,7 @@ async function received(socket: Duplex, pings: number): Promise<void> {
   await setImmediate()
 }
 
-void test('pings are answered while the client reads, and skipped while it does not', async () => {
+void test('pings are answered until the write buffer is full, and skipped then', async () => {
   const raw = new IncomingMessage(new Socket())
   const reply = new ServerResponse(raw)
   const info = requestInfo('GET', '/api/v1/configmaps?watch=1')
@@ -62,7 +62,7 @@ void test('pings are answered while the client reads, and skipped while it does 
   )
   await received(socket, 1)
   const answered = socket.writableLength
-  assert.ok(answered > 0, 'a client that reads gets a pong')
+  assert.ok(answered > 0, 'there is a pong while the buffer has space')
   watch.push(`{"a":"${'x'.repeat(2000)}"}\n`)
   assert.ok(socket.writableNeedDrain)
   const before = socket.writableLength

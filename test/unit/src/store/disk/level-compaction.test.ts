@@ -1,6 +1,7 @@
 /*
  * Goal: a compaction leaves no bytes of deleted and replaced values in the files of LevelDB.
- * Method: random texts are written at random levels of the tables, and searched in every file.
+ * Method: random texts, with fillers that make LevelDB write tables; each text is searched in every
+ * file.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'

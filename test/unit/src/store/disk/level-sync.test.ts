@@ -1,5 +1,6 @@
 /*
- * Goal: what the database reports as durable was synced, as the log is compacted then.
+ * Goal: a write that the database reports as durable was synced, because the log is compacted
+ * afterwards.
  * Method: every batch that reaches LevelDB is checked. Whether the operating system really syncs is
  * out of scope.
  */

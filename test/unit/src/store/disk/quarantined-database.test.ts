@@ -1,7 +1,7 @@
 /*
  * Goal: a quarantined database is kept until its replacement is durable, then removed and logged;
  * one that cannot be removed only causes one log line.
- * Method: real databases, one of them damaged; its log is applied again step by step.
+ * Method: real databases that are damaged, then rebuilt by applying the log again.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -65,7 +65,7 @@ void test('the database rebuilt from the log replaces the quarantined one once i
   await again.close()
 })
 
-void test('a quarantined database left by an ended process is removed at the next start', async (t) => {
+void test('a quarantined database left by an ended process is removed by the next start that finds an intact one', async (t) => {
   const directory = folder(t)
   await spoiled(directory)
   const databases = new LevelKeyValueDatabases(directory)
@@ -101,7 +101,7 @@ void test('a quarantined database that cannot be removed is logged and has no ot
   assert.deepEqual(news, [{ kind: 'left', cause: cause.message }])
 })
 
-void test('the log line names the path, the system error and the remedy', async (t) => {
+void test('the error of a removal names the path, the system error and the remedy', async (t) => {
   const databases = new LevelKeyValueDatabases(join(folder(t), 'db'))
   assert.equal(await databases.discardQuarantined(), null)
   const directory = folder(t)

@@ -1,6 +1,6 @@
 /*
  * Goal: a snapshot transfers the whole state to another member, and damage is never installed.
- * Method: from one machine, in chunks of any size, into another; then with damage.
+ * Method: snapshots of one machine are sent to another in chunks of any size, intact and damaged.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -41,7 +41,7 @@ async function snapshotAt(upTo: number): Promise<{ snapshot: SnapshotMeta; chunk
   return { snapshot: source.snapshot, chunks }
 }
 
-void test('a receiver has the digest of the sender, and continues with the log alike', async () => {
+void test('a receiver has the digest of the sender, and the same digests after later entries', async () => {
   const { snapshot, chunks } = await snapshotAt(300)
   assert.equal(snapshot.index, 300)
   assert.ok(chunks.length > 5)
@@ -118,7 +118,7 @@ async function refuses(snapshot: SnapshotMeta, chunks: readonly Uint8Array[], wh
   assert.deepEqual(await databases.list(), ['db-0'])
 }
 
-void test('a damaged, incomplete or wrongly announced stream is refused and leaves nothing', async () => {
+void test('a stream that is damaged, incomplete or of another index or term is refused, and leaves no database', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
   const random = new SeededRandom(4)
   for (const [at, chunk] of chunks.entries()) {
@@ -252,7 +252,7 @@ class FullDisk extends MemoryKeyValueDatabases {
   }
 }
 
-void test('a chunk that cannot be written is refused, and not taken before it is written', async () => {
+void test('a chunk that cannot be written is refused, before all chunks are accepted', async () => {
   const { snapshot, chunks } = await snapshotAt(300)
   const databases = new FullDisk()
   const receiver = await openMachine({ databases, clock: new ManualClock() })

@@ -96,7 +96,7 @@ void test('emptiness of a prefix considers what the command itself removes and c
   )
 })
 
-void test('another object that the command itself wrote has the version of that write', () => {
+void test('another object that the command itself wrote has the revision of that write', () => {
   const at = (of: number): Condition => {
     return { kind: 'other-revision-is', key: namespaceKey('live'), revision: revision(of) }
   }

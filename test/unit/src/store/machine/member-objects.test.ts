@@ -138,7 +138,7 @@ void test('from level 3 on each member has an object, encoded as the API does', 
   assert.deepEqual(
     [stored?.revisionOffset, stored?.itemOffset],
     [again.revisionOffset, again.itemOffset],
-    'cut and spliced at the same places',
+    'the offsets are the same',
   )
 })
 
@@ -188,7 +188,7 @@ void test('a raise-feature-level command without a time leaves the creation time
   assert.equal(bench.object('n1').metadata.creationTimestamp, null)
 })
 
-void test('a membership change takes effect at its own entry: added, promoted, moved, removed', () => {
+void test('each configuration entry updates the objects: of members added, promoted, removed or moved', () => {
   const bench = new Bench(3)
   const fourth = infoOf(4, 'learner', { wantedRole: 'voter', replaces: nodeId(2), addedMs })
   assert.deepEqual(bench.configure(simple(...three.members, fourth)), ['created n4'])
@@ -294,7 +294,7 @@ void test('another member of the same name has another object', () => {
   assert.notEqual(bench.object('n3').metadata.uid, before)
 })
 
-void test('a state of another incarnation shows its own members from the first leader on', () => {
+void test('the objects of a restored state match its own configuration from the first empty entry on', () => {
   const bench = new Bench(3)
   const { state } = bench.machine
   state.configuration = simple(infoOf(8, 'voter', { name: 'n1' }))

@@ -1,6 +1,6 @@
 /*
  * Goal: apply inserts the revision into the given bytes, and a damaged record is never accepted.
- * Method: examples of puts and deletions; every byte of a record flipped in turn.
+ * Method: examples of puts and deletions; one bit of every byte of a record flipped in turn.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -119,7 +119,7 @@ void test('a released version can still be read, packed or not', () => {
   assert.throws(() => packed.release(), /a record is released once/)
 })
 
-void test('a record with a flipped byte or a truncated one is never accepted', () => {
+void test('a record with a flipped bit and a truncated record are never accepted', () => {
   const record = recordOf(created)
   for (let at = 0; at < record.byteLength; at++) {
     const damaged = Uint8Array.from(record)

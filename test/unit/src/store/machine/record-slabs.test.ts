@@ -90,7 +90,7 @@ void test('objects of one shape share their texts, whatever their times and valu
   for (const made of [second, third]) assert.ok(made.ownBytes < 350, `${made.ownBytes} of ${made.byteLength}`)
 })
 
-void test('a record without managed fields, or with few, shares no text', () => {
+void test('a record whose managed fields are absent, empty or malformed shares no texts', () => {
   for (const text of [
     '',
     '{}',
@@ -123,7 +123,7 @@ void test('any bytes come back, wherever the marks of managed fields are in them
   assert.ok(shared > 100, `${shared} records share texts`)
 })
 
-void test('only texts of a bounded length are shared, and few that were seen once are remembered', () => {
+void test('only texts of a bounded length are shared, and the memory for texts seen once is bounded', () => {
   const texts = new SharedTexts({ bytesMin: 10, bytesMax: 20, rememberedBytesMax: 60 })
   const found = (text: string): boolean => texts.find(text) !== null
   for (const text of ['short', 'x'.repeat(21)]) assert.deepEqual([found(text), found(text)], [false, false])

@@ -1,6 +1,6 @@
 /*
- * Goal: from feature level 2 on no object exceeds the size limit, and a full storage refuses what
- * grows it, never what makes room, until there is space again.
+ * Goal: from feature level 2 on the size of objects is limited. A full storage refuses writes that
+ * grow it until there is space again, and accepts those that make room, up to a ceiling.
  * Method: a machine with a small quota, filled, emptied and trimmed by commands.
  */
 import assert from 'node:assert/strict'
@@ -173,10 +173,10 @@ void test('member status is recorded in a full storage too, up to the ceiling', 
   assert.equal(kindOf(run(write(putSized(memberKey('orch.io', 'n2'), 100)))), 'over-quota', 'not a new one')
   assert.equal(kindOf(run(write(putSized(member, 600, { uid: 'other' })))), 'over-quota', 'nor another')
   let reported = 0
-  const toldMax = 1000
-  while (reported < toldMax && kindOf(run(write(putSized(member, 600 + (reported % 2))))) === 'done')
+  const reportedMax = 1000
+  while (reported < reportedMax && kindOf(run(write(putSized(member, 600 + (reported % 2))))) === 'done')
     reported++
-  assert.ok(reported > 3 && reported < toldMax && machine.state.usage.bytes <= ceilingOf(quota))
+  assert.ok(reported > 3 && reported < reportedMax && machine.state.usage.bytes <= ceilingOf(quota))
 })
 
 function kindOf(outcome: Outcome | 'void'): string {
@@ -195,7 +195,11 @@ void test('the minimum number of events is not kept during an alarm, which ends 
   assert.equal(machine.state.usage.bytes < quota * 0.9, true)
   assert.deepEqual(run(write(put(key, 'v'))), { kind: 'done', revisions: [full + 2] })
   run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 2 * quota } })
-  assert.deepEqual(run({ kind: 'trim', upTo: machine.state.revision }), { kind: 'nothing' }, 'the floor')
+  assert.deepEqual(
+    run({ kind: 'trim', upTo: machine.state.revision }),
+    { kind: 'nothing' },
+    'the minimum number of events',
+  )
 })
 
 void test('a large write that does not fit is refused alone: small ones succeed before and after it', () => {
@@ -246,7 +250,7 @@ void test('a condition that does not hold is reported before a lack of space', (
   assert.deepEqual(outcome, { kind: 'refused', operation: 0, condition: { kind: 'absent' }, current: 1 })
 })
 
-void test('feature level 1 has neither limit, and the raise refuses no write that was accepted before', () => {
+void test('feature level 1 has neither limit, and the raise to level 2 sets the default quota', () => {
   const { machine, run } = start(1)
   assert.equal(machine.state.settings.storageBytesMax, null)
   for (let made = 0; made < 30; made++) run(write(putSized(configMapKey(`m-${made}`), 5000)))
@@ -276,7 +280,7 @@ void test('outdated expected settings change nothing, and feature level 1 ignore
   }
 })
 
-void test('a put makes room if it shrinks the object or hardly grows one being deleted; beginning a deletion is separate', () => {
+void test('a put makes room if it shrinks an object, or grows one being deleted by at most 4,096 bytes; the begin of a deletion is a kind of its own', () => {
   const old = { uid: 'u', revision: revision(1234), byteLength: 1004, terminating: false }
   const of = (bytes: number, options: Partial<EncodedObject> = {}): string =>
     putKind(old, sized(bytes, options))
@@ -290,7 +294,7 @@ void test('a put makes room if it shrinks the object or hardly grows one being d
   assert.equal(of(5097, { terminating: true }), 'grows')
   assert.deepEqual([going(500), going(1000), going(5096)], Array(3).fill('makes-room'))
   assert.equal(going(5097), 'grows')
-  assert.equal(putKind({ ...old, terminating: true }, sized(1000)), 'grows', 'nothing comes back')
+  assert.equal(putKind({ ...old, terminating: true }, sized(1000)), 'grows', 'a deletion is not undone')
   assert.equal(of(500, { uid: 'v' }), 'grows')
   assert.equal(putKind(null, sized(500)), 'grows')
 })
@@ -307,7 +311,7 @@ function shrink(run: (command: Command) => Outcome | 'void', from: number): [num
   }
 }
 
-void test('writes that make room end at the ceiling, and deletions do not', () => {
+void test('writes that make room are refused at the ceiling, deletions are not', () => {
   const { machine, run } = start()
   const finalized = configMapKey('held')
   run(write(putSized(finalized, 900)))
@@ -345,7 +349,7 @@ void test('whatever is put, in any order, usage ends at the ceiling plus one del
       const bytes = 100 + random.below(random.chance(0.5) ? 900 : 4000)
       const old = machine.state.objects.get(random.pick(keys))
       const options = { terminating: random.chance(0.5), uid: random.chance(0.95) ? 'u' : 'v' }
-      // Tries to exceed the quota: a byte less, a byte more, as much more as a deletion may.
+      // Near the size of another object: slightly smaller, equal, a byte or 4,000 bytes larger.
       const near = (old?.bytes.byteLength ?? bytes) + random.pick([-10, -1, 0, 1, 4000])
       const operation = putSized(random.pick(keys), random.chance(0.5) ? bytes : Math.max(100, near), options)
       run(write(operation))
@@ -357,7 +361,7 @@ void test('whatever is put, in any order, usage ends at the ceiling plus one del
   }
 })
 
-void test('an object that is being deleted grows to the ceiling at most, and never permanently beyond its limit', () => {
+void test('an object that is being deleted exceeds the size limit by at most 4,096 bytes, or keeps its size', () => {
   const { machine, run } = start()
   run({
     kind: 'change-settings',
@@ -390,7 +394,7 @@ void test('usage beyond the quota is an alarm, whatever caused it', () => {
   assert.equal(machine.state.storageAlarm, false)
   run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 5000 } })
   assert.equal(machine.state.storageAlarm, true, 'a smaller quota')
-  // The minimum of 1000 events yields at once, not only after a refusal.
+  // The minimum of 1000 events is ignored at once, not only after a refusal.
   run({ kind: 'trim', upTo: machine.state.revision })
   assert.equal(machine.state.storageAlarm, false)
 })

@@ -1,5 +1,6 @@
 /*
- * Goal: exactly the cursors that an event concerns wake, once, soon, and in slices.
+ * Goal: an event wakes exactly the cursors that it concerns, each once, soon, and in slices.
+ * Cursors return every event once.
  * Method: cursors on several prefixes over a store in memory with manual time.
  */
 import assert from 'node:assert/strict'

@@ -1,8 +1,8 @@
 /*
  * Goal: no damaged table reaches LevelDB, which crashes the process on some; intact databases are
  * always accepted.
- * Method: real databases, written and compacted by LevelDB; every kind of byte changed, one at a
- * time; files truncated, added and left half written as by a crash.
+ * Method: real databases, written and compacted by LevelDB; random bits changed, one at a time;
+ * files truncated, removed, added and left half written as by a crash.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -53,7 +53,7 @@ void test(`a changed byte anywhere in a table is detected, except in redundant b
     const table = random.pick(tablesIn(copy))
     const was = readFileSync(join(copy, table))
     const bytes = Buffer.from(was)
-    // Blocks, then the index and the footer, which are few bytes of many.
+    // Half of the changes are in the last 300 bytes: the index and the footer.
     const at = random.chance(0.5) ? random.below(bytes.length) : bytes.length - 1 - random.below(300)
     bytes[at] = (was[at] ?? 0) ^ (1 << random.below(8))
     writeFileSync(join(copy, table), bytes)
@@ -78,7 +78,7 @@ void test('a truncated table is damaged, a missing one is left to LevelDB', asyn
   await assert.rejects(new LevelKeyValueDatabases(root).open('copy'), isDamage)
 })
 
-void test('tables that the manifest does not name are ignored: half written when the process ended', async () => {
+void test('tables that the manifest does not name are ignored: they were half written when the process ended', async () => {
   const copy = copied()
   const [first = ''] = tablesIn(copy)
   writeFileSync(join(copy, '999990.ldb'), readFileSync(join(copy, first)).subarray(100))
@@ -99,7 +99,7 @@ void test('an incomplete, malformed or missing manifest is left to LevelDB', asy
   await checkTables(join(root, 'never-was'))
 })
 
-void test('a damaged table is refused before LevelDB opens it, and only the first opening checks', async () => {
+void test('a damaged table is refused before LevelDB opens it, and an intact one can be opened repeatedly', async () => {
   const copy = copied()
   const table = tablesIn(copy)[0] ?? ''
   const bytes = readFileSync(join(copy, table))
@@ -157,7 +157,10 @@ function manifestOf(directory: string): string {
   return readdirSync(directory).find((name) => name.startsWith('MANIFEST')) ?? assert.fail('no manifest')
 }
 
-/** The padding of a footer may vary, and its two positions may use more bytes than necessary. */
+/**
+ * Whether a change leaves the meaning of a footer as it was: its padding may vary, and its two
+ * positions may use more bytes than necessary.
+ */
 function saysTheSame(changed: Uint8Array, bytes: Uint8Array, at: number): boolean {
   const end = bytes.length - footerBytes
   if (at < end) return false

@@ -1,5 +1,5 @@
-/**
- * Goal: the small texts of HTTP: queries, durations, warnings, health.
+/*
+ * Goal: the texts of HTTP: queries, durations, warnings, and the checks of `/healthz`.
  * Method: the pure functions.
  */
 import assert from 'node:assert/strict'
@@ -27,7 +27,7 @@ void test('a query keeps repeated names, empty values and odd names apart', () =
   assert.equal(parseQuery('').size, 0)
 })
 
-void test('durations are read as Go writes them', () => {
+void test('durations are parsed as Go formats them', () => {
   const good = {
     '30s': 30_000,
     '1m30s': 90_000,
