@@ -1,14 +1,14 @@
 /*
  * Draws the timeline of one request to a quiet cluster of three: what each thread of each member
  * does, when, and the CPU time of the member since its previous mark. One client sends requests to
- * the leader one by one, with a pause after each.
+ * the leader one by one, with a pause of `--pause` ms after each.
  *
  *   node dist/bundle/bench/timeline.js [--request create|get] [--requests 400] [--pause 20]
  *     [--one]
  *
  * --one: only the request of median duration, mark by mark. Otherwise medians over all requests; a
- * mark is listed if most requests have it, so heartbeats and timers are not. The marks themselves
- * cost about 5 us each.
+ * mark is listed if at least half of the requests have it, so heartbeats and timers are not. The
+ * marks themselves cost about 5 us each.
  */
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -35,7 +35,7 @@ const { values: options } = parseArgs({
 })
 if (!['create', 'get'].includes(options.request)) throw new Error('--request must be create or get')
 const [requests, pauseMs] = [Number(options.requests), Number(options.pause)]
-/** Sent before, so that most of the code is compiled. */
+/** Requests sent before the measured ones, so that most of the code is compiled. */
 const warmUp = 600
 const payloadBytes = 1000
 /** Longer than the interval at which the marks are written. */
@@ -162,8 +162,9 @@ function rowsOfOne({ member, thread, marks }: Lane, { beginUs }: Sent): readonly
 }
 
 /**
- * Returns the usual marks of the thread, with their median times and costs. A mark is known by its
- * name and by how many of that name the request had before: the order of peers varies.
+ * Returns the usual marks of the thread, with their median times and costs. A mark is identified by
+ * its name and its number among the marks of that name in one request, because the order of the
+ * peers varies.
  */
 function rowsOf({ member, thread, marks }: Lane, sent: readonly Sent[]): readonly Row[] {
   const found = new Map<string, Mark[]>()

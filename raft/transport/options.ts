@@ -35,7 +35,11 @@ export type TransportLimits = {
    * outgoing and incoming connections.
    */
   readonly connectTimeoutMs: number
-  /** Bounds of the delay between attempts to connect, which doubles each time, with jitter. */
+  /**
+   * The delay before the next attempt to connect. It starts at the minimum, doubles with each
+   * failure up to the maximum, and is the maximum after a refusal. A random part of it, at most
+   * half, is subtracted.
+   */
   readonly backoffMsMin: number
   readonly backoffMsMax: number
   /**

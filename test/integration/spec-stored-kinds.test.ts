@@ -1,6 +1,6 @@
 /*
- * Goal: the statements of the specification about lists and about fields that other components set,
- * by the numbers of its part 2.
+ * Goal: statements of part 2 of the specification, by their numbers: about lists, and about single
+ * fields of claims, volumes, classes, Secrets and Pods.
  * Method: requests over HTTP to the shipped server; every kind where the statement is about every
  * kind.
  */
@@ -114,7 +114,7 @@ void test('spec 2.4: a description of a bootstrap token is optional', async (t) 
   assert.equal((await create('bbbbbb', { description: 'For the first node.' })).status, 201)
 })
 
-void test('spec 2.5: file modes go to 0777, which YAML writes in octal', async (t) => {
+void test('spec 2.5: file modes are numbers from 0 to 511, which YAML may write in octal as well', async (t) => {
   const api = await SpecServer.start(t)
   for (const [mode, stored] of [
     ['0', 0],

@@ -118,9 +118,9 @@ class Search {
 
   /** Returns the possible next calls, the best one last. */
   #choices(state: State): Choice[] {
-    // A call must not be placed after one that began when it had ended.
+    // A call that ended before a placed call began can no longer be placed.
     const begun = this.#calls[this.#last]?.begin ?? -Infinity
-    // Likewise, it must not be placed before an unplaced one that had ended when it began.
+    // While an unplaced call is due, a call that began after its end cannot be placed.
     let endMin = Infinity
     let openEndMin = Infinity
     for (let at = this.#first; at < this.#calls.length; at++) {

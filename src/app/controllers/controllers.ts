@@ -103,11 +103,10 @@ export class Controllers {
     counter(metrics, 'orch_controller_events_dropped', dropped, () => this.#droppedEvents())
     const calls = 'Calls to create the claim of an ephemeral volume.'
     counter(metrics, 'ephemeral_volume_controller_create', calls, () => this.#ephemeralVolumes.created)
-    const refused = 'Calls to create the claim of an ephemeral volume that failed.'
+    const refused = 'Failed calls to create the claim of an ephemeral volume.'
     const refusedName = 'ephemeral_volume_controller_create_failures'
     counter(metrics, refusedName, refused, () => this.#ephemeralVolumes.failed)
-    const restored =
-      'Claims of addresses and ports of Services that were missing and that this member restored.'
+    const restored = 'Missing claims of addresses and ports of Services that this member restored.'
     counter(metrics, 'orch_service_claims_restored', restored, () => this.#claimRepairs.restored)
     const released = 'Claims of addresses and ports that no Service had and that this member deleted.'
     counter(metrics, 'orch_service_claims_released', released, () => this.#claimRepairs.released)

@@ -89,7 +89,7 @@ class Replay {
     if (new Set(all).size !== all.length)
       throw new Finding(
         'C4 names',
-        `at revision ${revision} two definitions have the names ${all.join(', ')}`,
+        `at revision ${revision} the short names of all definitions have a duplicate: ${all.join(', ')}`,
       )
   }
 

@@ -156,7 +156,12 @@ function containsCidr(cidr: CidrValue, other: CidrValue): boolean {
   return cidr.prefixLength <= other.prefixLength && cidr.contains(other.ip)
 }
 
-/** Returns the cost of comparing the bytes of two addresses, and of reading one from a text. */
+/**
+ * Returns the cost of comparing the bytes of two addresses.
+ *
+ * @param isCidr adds the cost of masking a network
+ * @param isText adds the cost of reading a text
+ */
 function containment(isCidr: boolean, isText: boolean): CostRule {
   return {
     actual: ([cidr, other], _, evaluation) => {

@@ -1,6 +1,6 @@
 /*
- * Goal: the record of encrypted resources outlives the process, and a file that is not whole or
- * cannot be read counts as none.
+ * Goal: the record of encrypted resources outlives the process, and a truncated or unreadable file
+ * counts as an empty record.
  * Method: real files.
  */
 import assert from 'node:assert/strict'

@@ -148,7 +148,7 @@ void test('status and spec change on separate paths; deprecated settings are dro
   )
 })
 
-void test('a node has its columns, with the names of the domain', async (t) => {
+void test('a node has its columns, with the role labels of the API domain', async (t) => {
   for (const [domain, prefix] of [
     ['orch.io', 'orch.io'],
     ['k8s.io', 'kubernetes.io'],

@@ -78,7 +78,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
 }
 
-void test('60 changes with 1,000 watches of other values read each version once and wake no other watch', async (t) => {
+void test('60 changes under 1,000 watches, each of another value, read each version once and wake only the watch of their value', async (t) => {
   let reads = 0
   const api = await Fixture.open({ extra: [thingKind(() => reads++)] })
   t.after(() => api.close())
@@ -98,7 +98,7 @@ void test('60 changes with 1,000 watches of other values read each version once 
   for (const follower of followers) follower.close()
 })
 
-void test('60 changes with 1,000 watches of other names wake no other watch and read nothing for them', async (t) => {
+void test('60 changes under 1,000 watches, each of another name, read no field and wake only the watch of their name', async (t) => {
   let reads = 0
   const api = await Fixture.open({ extra: [thingKind(() => reads++)] })
   t.after(() => api.close())
@@ -118,7 +118,7 @@ void test('60 changes with 1,000 watches of other names wake no other watch and 
   for (const follower of followers) follower.close()
 })
 
-void test('an object that changes its value is DELETED in one watch at the new version and ADDED in another', async (t) => {
+void test('an object whose selected field changes is DELETED in one watch at the new version and ADDED in another', async (t) => {
   const api = await Fixture.open({ extra: [thingKind()] })
   t.after(() => api.close())
   await make(api, 'a', 'n1')
@@ -159,7 +159,7 @@ void test('spec 4.8: in both domains a node that can be scheduled again is DELET
   }
 })
 
-void test('events are indexed by field in either group, one of which is converted', async (t) => {
+void test('watches by field of either group of events, one of which is converted, get the matching event only', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const kinds = ['v1/Event', 'events.k8s.io/v1/Event']

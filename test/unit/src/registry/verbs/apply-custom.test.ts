@@ -128,7 +128,7 @@ void test('spec 4.10: the owner of a part of a map that became atomic owns the w
   assert.deepEqual([owned(got, 'p'), owned(got, 'q')], [{ 'f:map': {} }, { 'f:map': {} }])
 })
 
-void test('spec 4.10: the parts of what became granular have no owner, so nothing conflicts', async (t) => {
+void test('spec 4.10: the parts of a map that became granular have no owner, so nothing conflicts', async (t) => {
   const map = { type: 'object', additionalProperties: text }
   const { apply, become } = await open(t, { map: { ...map, 'x-orch-map-type': 'atomic' } })
   await apply('p', { map: { a: '1', c: '1' } })
@@ -185,7 +185,7 @@ void test('status is applied through its subresource only, with owners of its ow
   assert.deepEqual(own?.['fieldsV1'], { 'f:spec': { 'f:size': {} } })
 })
 
-void test('spec 4.10: elements that no key identifies, or that share one, are refused', async (t) => {
+void test('spec 4.10: list elements without a required key, duplicate elements and undeclared fields are refused', async (t) => {
   const { apply } = await open(t, {
     ports: marked,
     tags: { type: 'array', items: text, 'x-orch-list-type': 'set' },
