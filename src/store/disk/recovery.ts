@@ -60,6 +60,7 @@ async function requireEmpty(snapshot: KeyValueSnapshot): Promise<void> {
 }
 
 function stateOf(head: Head): MachineState {
+  const records = new RecordSlabs()
   return {
     appliedIndex: head.appliedIndex,
     appliedTerm: head.appliedTerm,
@@ -69,8 +70,8 @@ function stateOf(head: Head): MachineState {
     settings: head.settings,
     featureLevel: head.featureLevel,
     objects: new ObjectTable(),
-    records: new RecordSlabs(),
-    history: new History(head.trimmed),
+    records,
+    history: new History(head.trimmed, records),
     sessions: new Sessions(),
     versionsSum: newHash(),
     usage: new StorageUsage(),
@@ -102,7 +103,7 @@ async function loadVersions(
         addHash(state.versionsSum, readHash(record, 0, hash))
         addVersion(state, version)
       }
-      state.history.shrink(state.history.last, bounds)
+      while (!state.history.shrink(state.history.last, bounds));
     }
   } finally {
     await range.close()

@@ -10,6 +10,7 @@ import { scopeHashes } from './scope.ts'
 import type { Scope } from './scope.ts'
 import { hashOf, recordBytes, versionOverheadBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
+import type { RecordSlabs } from './record-slabs.ts'
 
 /**
  * The part of an event that memory has for every event in the window, even if its versions are only
@@ -30,6 +31,9 @@ export type KeyDeletions = {
   /** Revisions of the deletions, ascending; at least one. */
   readonly revisions: readonly Revision[]
 }
+
+/** The events that memory keeps with their versions. */
+export type HistoryBounds = { readonly events: number; readonly bytes: number }
 
 /**
  * The event log: one event for each revision, without gaps.
@@ -58,8 +62,15 @@ export class History {
   /** About 150 bytes per key; removed when its last deletion is trimmed. */
   readonly #deletions = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
 
-  /** An empty history that is trimmed up to the given revision. */
-  constructor(trimmed: Revision) {
+  readonly #records: RecordSlabs
+
+  /**
+   * An empty history that is trimmed up to the given revision.
+   *
+   * @param records has the versions once they are packed
+   */
+  constructor(trimmed: Revision, records: RecordSlabs) {
+    this.#records = records
     this.#trimmed = trimmed
     this.#last = trimmed
     this.#inMemory = trimmed
@@ -231,19 +242,23 @@ export class History {
   }
 
   /**
-   * Drops the oldest events from memory until the bounds are met.
+   * Drops the oldest events from memory until the bounds are met, at most `shrinkEventsMax`.
    * @param onDisk only versions up to here can be read back, so only they are dropped
+   * @returns whether the bounds are met, as far as `onDisk` allows
    */
-  shrink(onDisk: Revision, bounds: { readonly events: number; readonly bytes: number }): void {
-    while (
-      this.#inMemory < onDisk &&
-      this.#inMemory < this.#last &&
-      (this.#last - this.#inMemory > bounds.events || this.#heldBytes > bounds.bytes)
-    ) {
+  shrink(onDisk: Revision, bounds: HistoryBounds): boolean {
+    for (let dropped = 0; this.#exceeds(bounds) && this.#inMemory < onDisk; dropped++) {
+      if (dropped === shrinkEventsMax) return false
       const oldest = revision(this.#inMemory + 1)
       this.#release(oldest)
       this.#inMemory = oldest
     }
+    return true
+  }
+
+  #exceeds(bounds: HistoryBounds): boolean {
+    if (this.#inMemory === this.#last) return false
+    return this.#last - this.#inMemory > bounds.events || this.#heldBytes > bounds.bytes
   }
 
   #recordDeletion(key: Key, at: Revision): void {
@@ -272,8 +287,8 @@ export class History {
     if (this.#recent[place]?.object === version) this.#recent[place] = undefined
     this.#heldBytes -= heldBy(version, old)
     // Nothing else in the state refers to them.
-    old?.release()
-    if (version.kind === 'deleted') version.release()
+    old?.release(this.#records)
+    if (version.kind === 'deleted') version.release(this.#records)
   }
 
   #segmentOf(at: number): Segment {
@@ -308,6 +323,8 @@ type Segment = {
 }
 
 const segmentEvents = 1024
+/** Events that one turn drops from memory: some 20 ms. */
+const shrinkEventsMax = 4096
 /** Almost two seconds of writes at full rate. A watch that is later makes its frames by itself. */
 const recentEvents = 4096
 const kinds = ['created', 'updated', 'deleted'] as const

@@ -31,7 +31,7 @@ export class Version implements StoredObject, RecordOwner {
   readonly labels: StoredObject['labels']
   /** A buffer until `pack`: the newest versions are read most, by the response and by watches. */
   #memory: Buffer | Slab
-  /** Place in the slab. */
+  /** Place in the slab; `released` after the release. */
   #at = 0
 
   constructor(header: Pick<Version, 'key' | 'revision' | 'labels'>, record: Buffer) {
@@ -51,9 +51,10 @@ export class Version implements StoredObject, RecordOwner {
   }
 
   /** Called once when the state does not refer to it anymore. A reader may still have it. */
-  release(): void {
-    if (this.#memory instanceof Slab) this.#memory.release(this.#at)
-    else this.#at = released
+  release(slabs: RecordSlabs): void {
+    assert(this.#at !== released, 'a version is released once')
+    if (this.#memory instanceof Slab) this.#memory = slabs.release(this.#memory, this.#at)
+    this.#at = released
   }
 
   movedTo(slab: Slab, at: number): void {
@@ -332,7 +333,7 @@ function parseLabels(text: string): Readonly<Record<string, string>> | 'none' {
 const [kindAt, flagsAt, keyBytesAt, uidBytesAt, labelsBytesAt] = [16, 17, 18, 20, 22]
 const [itemOffsetAt, revisionOffsetAt, ownRevisionAt, previousAt] = [26, 30, 34, 42]
 const fixedBytes = 50
-/** Place of a version that was released before it was packed. */
+/** Instead of a place: the version has a buffer again, or still. */
 const released = -1
 const kinds = ['created', 'updated', 'deleted'] as const
 const terminatingFlag = 1

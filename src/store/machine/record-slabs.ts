@@ -10,21 +10,19 @@ import type { RecordOwner } from './slab.ts'
  *            ^                                                            │
  *            └────────────────────────────────────────────────────────────┘
  *
- * The bytes of a record never change or move once they are in a slab: a record that is copied to
- * the open slab stays in the old one, too. The engine frees the old slab when no reader has it.
+ * The bytes of a record never change once they are in a slab, and no slab is used again. A reader
+ * of a released record has a copy of it, so that it does not keep a slab in memory.
  *
- * Memory is at most about 1.8 times the bytes of the records that were not released, plus the open
- * slab with its texts. Releasing a record copies at most about twice its bytes, so the work is
- * spread over the releases, however many slabs are sparse at the same time.
+ * Sparse slabs are emptied one after the other, at the pace of the releases: for each released
+ * byte, about two are copied. So no release takes long, however many slabs are sparse at the same
+ * time, and memory never grows by more than the open slab while records are only released.
  */
 export class RecordSlabs {
-  #open: Slab
+  #open = new Slab(0)
   /** Closed slabs of which less than 60 % is in use, in the order in which they are emptied. */
   readonly #sparse = new Set<Slab>()
-
-  constructor() {
-    this.#open = new Slab(this, 0)
-  }
+  /** Bytes that may be copied. Negative after a record that was larger than the rest. */
+  #budget = 0
 
   /**
    * Copies a record to a slab, without the texts that it has in common with other records.
@@ -39,22 +37,31 @@ export class RecordSlabs {
       this.#slabFor(bytes).append(owner, record, cuts)
       return
     }
-    const slab = new Slab(this, bytes)
+    const slab = new Slab(bytes)
     slab.append(owner, record, cuts)
     slab.close()
   }
 
-  /** Called when a record in `slab` was released. */
-  released(slab: Slab, bytes: number): void {
+  /**
+   * Called once by the owner of the record, when the state does not refer to it anymore.
+   *
+   * @returns the record for readers that still have it
+   */
+  release(slab: Slab, at: number): Buffer {
+    const record = slab.slice(at, 0)
+    const bytes = slab.entryBytesAt(at)
+    slab.release(at)
     if (slab !== this.#open) this.#update(slab)
-    this.#compact(copiedPerReleased * Math.min(bytes + recordCost, sharedSlabRecordBytesMax))
+    this.#budget += copiedPerReleased * (bytes + recordCost)
+    this.#compact()
+    return record
   }
 
   #slabFor(bytes: number): Slab {
-    if (this.#open.freeBytes < bytes || this.#open.textBytes > textBytesMax) {
+    if (this.#open.freeBytes < bytes) {
       const full = this.#open
       full.close()
-      this.#open = new Slab(this, slabBytes)
+      this.#open = new Slab(slabBytes)
       this.#update(full)
     }
     return this.#open
@@ -62,21 +69,22 @@ export class RecordSlabs {
 
   #update(slab: Slab): void {
     if (slab.usedBytes === 0) this.#sparse.delete(slab)
-    else if (slab.usedBytes < usedShareMin * slab.totalBytes) this.#sparse.add(slab)
+    else if (slab.usedBytes < usedShareMin * slab.bytes.byteLength) this.#sparse.add(slab)
   }
 
-  /** Copies records of sparse slabs to the open one. */
-  #compact(cost: number): void {
-    let left = cost
+  /** Copies records of sparse slabs to the open one, as many as the budget allows. */
+  #compact(): void {
     for (const slab of this.#sparse) {
-      for (let at = slab.nextUsed(); left > 0 && at !== null; at = slab.nextUsed()) {
+      for (let at = slab.nextUsed(); this.#budget > 0 && at !== null; at = slab.nextUsed()) {
         const bytes = slab.entryBytesAt(at)
         this.#slabFor(bytes).moveFrom(slab, at)
-        left -= bytes + recordCost
+        this.#budget -= bytes + recordCost
       }
       if (slab.usedBytes > 0) return
       this.#sparse.delete(slab)
     }
+    // Nothing is sparse: the rest of the budget is not saved for later.
+    this.#budget = Math.min(this.#budget, 0)
   }
 }
 
@@ -87,7 +95,5 @@ const usedShareMin = 0.6
 const copiedPerReleased = 2
 /** Records in a slab with others. Larger: in one of its own. */
 const sharedSlabRecordBytesMax = slabBytes >>> 3
-/** Bytes of the texts of the open slab. More: it is closed, because it is not emptied before. */
-const textBytesMax = 4 * slabBytes
 /** Copying a record costs as much as this many bytes more. */
 const recordCost = 64

@@ -8,12 +8,6 @@ export interface RecordOwner {
   movedTo(slab: Slab, at: number): void
 }
 
-/** Called by a slab. */
-export interface SlabHost {
-  /** A record of these bytes was released. */
-  released(slab: Slab, bytes: number): void
-}
-
 /**
  * Consecutive records. A text that several of them share is in memory once, see `SharedTexts`. It
  * does not matter where a record is cut: `slice` returns the identical bytes.
@@ -25,13 +19,11 @@ export interface SlabHost {
  */
 export class Slab {
   readonly bytes: Buffer
-  readonly #host: SlabHost
-  /** Texts that the records share, by number. They stay in memory as long as the slab. */
-  readonly #texts: SharedText[] = []
-  /** Number of the cuts with each text in records that were not released. */
+  /** Texts that the records share, by number. null: no record in use has it anymore. */
+  readonly #texts: (SharedText | null)[] = []
+  /** Number of the cuts with each text in records in use. */
   readonly #textUses: number[] = []
-  #textBytes = 0
-  /** Only until it is closed. */
+  /** The numbers of the texts in use, until the slab is closed. */
   #numberOf: Map<SharedText, number> | null = new Map()
   /** By number of the record. null: released or moved. */
   #owners: (RecordOwner | null)[] = []
@@ -41,8 +33,7 @@ export class Slab {
   #next = 0
   #nextAt = 0
 
-  constructor(host: SlabHost, bytes: number) {
-    this.#host = host
+  constructor(bytes: number) {
     // Not pooled: it may live for years and would keep its neighbours alive.
     this.bytes = Buffer.allocUnsafeSlow(bytes)
   }
@@ -51,17 +42,7 @@ export class Slab {
     return this.bytes.byteLength - this.#end
   }
 
-  /** Bytes of the texts. */
-  get textBytes(): number {
-    return this.#textBytes
-  }
-
-  /** All bytes that are in memory as long as the slab. */
-  get totalBytes(): number {
-    return this.bytes.byteLength + this.#textBytes
-  }
-
-  /** Bytes of records that were not released, and of their texts. */
+  /** Bytes of the records in use, without their texts. */
   get usedBytes(): number {
     return this.#usedBytes
   }
@@ -101,10 +82,9 @@ export class Slab {
     this.#adopt(other.#disown(from), at, end)
   }
 
-  /** Called once by the owner of the record: nothing but readers that have it already need it. */
+  /** Called once by the owner of the record, who does not read it here afterwards. */
   release(at: number): void {
     this.#disown(at)
-    this.#host.released(this, this.entryBytesAt(at))
   }
 
   /** Returns the place of a record that was neither released nor moved; null: there is none. */
@@ -136,7 +116,7 @@ export class Slab {
    *
    * @param from before the texts
    */
-  slice(at: number, from: number): Uint8Array {
+  slice(at: number, from: number): Buffer {
     const { bytes } = this
     const cuts = this.#cutsAt(at)
     const start = ownStart(at, cuts)
@@ -187,7 +167,7 @@ export class Slab {
     const owner = present(this.#owners[number], 'a record is released once')
     this.#owners[number] = null
     this.#usedBytes -= this.entryBytesAt(at)
-    for (let place = 0; place < this.#cutsAt(at); place++) this.#useText(this.#textNumber(at, place), -1)
+    for (let place = 0; place < this.#cutsAt(at); place++) this.#dropText(this.#textNumber(at, place))
     return owner
   }
 
@@ -196,7 +176,10 @@ export class Slab {
   }
 
   #cut(at: number, place: number): Cut {
-    const shared = present(this.#texts[this.#textNumber(at, place)], 'a slab has the texts of its records')
+    const shared = present(
+      this.#texts[this.#textNumber(at, place)] ?? undefined,
+      'a slab has the texts of its records in use',
+    )
     return { position: this.bytes.readUInt32LE(cutAt(at, place)), shared }
   }
 
@@ -208,7 +191,7 @@ export class Slab {
     const number = this.#numberOfText(shared)
     this.bytes.writeUInt32LE(position, cutAt(at, place))
     this.bytes.writeUInt32LE(number, cutAt(at, place) + 4)
-    this.#useText(number, 1)
+    this.#textUses[number] = (this.#textUses[number] ?? 0) + 1
   }
 
   #numberOfText(shared: SharedText): number {
@@ -217,16 +200,18 @@ export class Slab {
     if (known !== undefined) return known
     const number = this.#texts.push(shared) - 1
     this.#textUses.push(0)
-    this.#textBytes += shared.bytes.byteLength
     numbers.set(shared, number)
     return number
   }
 
-  #useText(number: number, by: 1 | -1): void {
-    const uses = this.#textUses[number] ?? 0
-    this.#textUses[number] = uses + by
-    const isOnlyUse = by === 1 ? uses === 0 : uses === 1
-    if (isOnlyUse) this.#usedBytes += by * (this.#texts[number]?.bytes.byteLength ?? 0)
+  /** A text that no record in use has leaves memory, if no other slab has it. */
+  #dropText(number: number): void {
+    const uses = (this.#textUses[number] ?? 0) - 1
+    this.#textUses[number] = uses
+    if (uses > 0) return
+    const shared = present(this.#texts[number] ?? undefined, 'a text in use is known')
+    this.#texts[number] = null
+    this.#numberOf?.delete(shared)
   }
 }
 

@@ -48,6 +48,7 @@ export const initialSettings: Settings = Object.freeze({
 })
 
 export function emptyState(): MachineState {
+  const records = new RecordSlabs()
   return {
     appliedIndex: noIndex,
     appliedTerm: noTerm,
@@ -57,8 +58,8 @@ export function emptyState(): MachineState {
     settings: initialSettings,
     featureLevel: 1,
     objects: new ObjectTable(),
-    records: new RecordSlabs(),
-    history: new History(noRevision),
+    records,
+    history: new History(noRevision, records),
     sessions: new Sessions(),
     versionsSum: newHash(),
     usage: new StorageUsage(),

@@ -140,6 +140,34 @@ void test('versions and bytes that readers hold stay the same, and so does the s
   await Promise.all([machine.close(), sender.close()])
 })
 
+void test('events that one batch brings to disk leave memory over several turns', async () => {
+  const clock = new ManualClock()
+  const large = { ...limits, historyMemoryBytesMax: 64 * MiB, batchBytesMax: 64 * MiB }
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock, limits: large })
+  const log = new LogWriter()
+  const turns: number[] = []
+  const soon = clock.soon.bind(clock)
+  clock.soon = (action) => {
+    soon(() => {
+      const before = machine.state.history.inMemory
+      action()
+      const dropped = machine.state.history.inMemory - before
+      if (dropped > 0) turns.push(dropped)
+    })
+  }
+  for (let step = 0; step < 10_000; step++) {
+    log.command(write({ kind: 'put', key: configMapKey('c'), conditions: [], object: encoded(`${step}`) }))
+  }
+  machine.apply(log.after(machine.appliedMemory), ownSession)
+  machine.logPersisted(log.last)
+  await machine.flushed()
+  await clock.settle()
+  const { history } = machine.state
+  assert.equal(history.last - history.inMemory, limits.historyMemoryEventsMax)
+  assert.ok(turns.length >= 2 && Math.max(...turns) <= 4096, turns.join(' '))
+  await machine.close()
+})
+
 /** Compares all objects, and the events that both have in memory. */
 function checkSame(machine: StoreMachine, reference: Machine): void {
   const { objects, history } = machine.state

@@ -62,13 +62,13 @@ function checkReleased(made: readonly Version[], leftUpTo: Revision): void {
     const isReleased =
       (version.kind === 'deleted' && version.revision <= leftUpTo) ||
       made.some(({ previous, revision: at }) => previous === version.revision && at <= leftUpTo)
-    if (isReleased) assert.throws(() => version.release(), /released once/, `${version.revision}`)
-    else version.release()
+    if (isReleased) assert.throws(() => version.release(slabs), /released once/, `${version.revision}`)
+    else version.release(slabs)
   }
 }
 
 void test('seek finds every event of a scope and no other', () => {
-  const history = new History(revision(500))
+  const history = new History(revision(500), slabs)
   const made = fill(history, new SeededRandom(1), 3000)
   for (const prefix of [allConfigMaps, configMapsOf('n2'), '/namespaces/', '/pods/', '']) {
     const found: number[] = []
@@ -87,7 +87,7 @@ void test('seek finds every event of a scope and no other', () => {
 })
 
 void test('a record describes its event', () => {
-  const history = new History(noRevision)
+  const history = new History(noRevision, slabs)
   const made = fill(history, new SeededRandom(2), 100)
   for (const version of made) {
     const { key, kind, previous, lastOfCommand } = history.note(version.revision)
@@ -109,7 +109,7 @@ void test('a record describes its event', () => {
 })
 
 void test('readers of an event get the same one, unless thousands were read in between', () => {
-  const history = new History(noRevision)
+  const history = new History(noRevision, slabs)
   const made = fill(history, new SeededRandom(6), 5000)
   const eventAt = (at: number): StoreEvent | null => history.event(revision(at))
   const [first, second] = [eventAt(1), eventAt(2)]
@@ -121,7 +121,7 @@ void test('readers of an event get the same one, unless thousands were read in b
 })
 
 void test('a version is removed with its successor, a deletion with itself, and the sum is that of the removed versions', () => {
-  const history = new History(noRevision)
+  const history = new History(noRevision, slabs)
   const made = fill(history, new SeededRandom(3), 2500)
   const upTo = revision(1700)
   const left: number[] = []
@@ -154,7 +154,7 @@ void test('a version is removed with its successor, a deletion with itself, and 
 })
 
 void test('dropping events from memory keeps their records, the bounds, and what is not on disk', () => {
-  const history = new History(noRevision)
+  const history = new History(noRevision, slabs)
   const made = fill(history, new SeededRandom(4), 2000)
   history.shrink(revision(1500), { events: 100, bytes: Number.MAX_SAFE_INTEGER })
   assert.equal(history.inMemory, 1500)
@@ -173,7 +173,7 @@ void test('dropping events from memory keeps their records, the bounds, and what
 
 void test('the held bytes are zero when everything is dropped or trimmed', () => {
   const random = new SeededRandom(5)
-  const [letGo, forgotten] = [new History(noRevision), new History(noRevision)]
+  const [letGo, forgotten] = [new History(noRevision, slabs), new History(noRevision, slabs)]
   fill(letGo, random, 1500)
   fill(forgotten, random, 1500)
   letGo.shrink(letGo.last, { events: 0, bytes: 0 })
@@ -191,4 +191,19 @@ void test('the held bytes are zero when everything is dropped or trimmed', () =>
   )
   assert.equal(forgotten.heldBytes, 0)
   assert.equal(fill(forgotten, random, 10).length, 10)
+})
+
+void test('one call drops at most 4,096 events from memory, and the next one continues', () => {
+  const history = new History(noRevision, slabs)
+  fill(history, new SeededRandom(8), 10_000)
+  const bounds = { events: 500, bytes: Infinity }
+  const steps: (readonly [boolean, number])[] = []
+  for (let call = 0; call < 4; call++) steps.push([history.shrink(revision(9000), bounds), history.inMemory])
+  assert.deepEqual(steps, [
+    [false, 4096],
+    [false, 8192],
+    [true, 9000],
+    [true, 9000],
+  ])
+  assert.deepEqual([history.shrink(history.last, bounds), history.inMemory], [true, 9500])
 })

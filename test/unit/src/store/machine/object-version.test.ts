@@ -111,12 +111,13 @@ void test('a released version can still be read, packed or not', () => {
   const slabs = new RecordSlabs()
   packed.pack(slabs)
   for (const version of [whole, packed]) {
-    version.release()
+    version.release(slabs)
     version.pack(slabs)
     assert.deepEqual(fieldsOf(version), fieldsOf(created))
     assert.deepEqual(Buffer.from(recordOf(version)), Buffer.from(recordOf(created)))
   }
-  assert.throws(() => packed.release(), /a record is released once/)
+  assert.throws(() => packed.release(slabs), /a version is released once/)
+  assert.throws(() => whole.release(slabs), /a version is released once/)
 })
 
 void test('a record with a flipped bit and a truncated record are never accepted', () => {
