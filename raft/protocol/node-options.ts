@@ -101,6 +101,13 @@ export type NodeLimits = {
   readonly readRetryMs: number
 }
 
+/**
+ * MiB of the young generation of a thread. What the threads allocate is either forgotten at once or
+ * kept for long, so a larger one saves no work. Node's default is 48, and the engine keeps most of
+ * it after a load.
+ */
+export const threadYoungGenerationMiB = 12
+
 export const defaultLimits: NodeLimits = Object.freeze({
   appendBytesMax: 1 * MiB,
   inflightMessagesMax: 64,

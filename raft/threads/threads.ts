@@ -13,6 +13,7 @@ import { SharedLease } from '../protocol/shared-lease.ts'
 import { ChannelLogReader } from './log-reader.ts'
 import type { Measured } from '../protocol/measured.ts'
 import { RaftNode } from '../node/node.ts'
+import { threadYoungGenerationMiB } from '../protocol/node-options.ts'
 import type { NodeOptions } from '../protocol/node-options.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 import { oneLine } from '../protocol/one-line.ts'
@@ -50,7 +51,8 @@ export class StartedThreads {
 
 /** Starts a thread that does not keep the process alive. */
 function started(file: string, name: string, workerData: object): Worker {
-  const worker = new Worker(new URL(file, import.meta.url), { name, workerData })
+  const resourceLimits = { maxYoungGenerationSizeMb: threadYoungGenerationMiB }
+  const worker = new Worker(new URL(file, import.meta.url), { name, workerData, resourceLimits })
   worker.unref()
   return worker
 }

@@ -9,6 +9,7 @@ import type { StoreLimits } from './store-limits.ts'
 import { DigestSamples } from './machine/digest-samples.ts'
 import { Machine } from './machine/machine.ts'
 import type { MachineState } from './machine/state.ts'
+import { noRevision } from './revision.ts'
 import type { Revision } from './revision.ts'
 
 export type LiveStateOptions = {
@@ -37,6 +38,9 @@ export class LiveState {
   #database: Database | null
   #persister: Persister | null
   #appliedDisk: SnapshotMeta
+  #revisionOnDisk: Revision = noRevision
+  /** The next turn drops further events from memory. */
+  #shrinksSoon = false
   /** Write of a disagreement record in progress. */
   #noting: Promise<void> = Promise.resolve()
   /** No longer the state of this member. */
@@ -154,11 +158,22 @@ export class LiveState {
   #onDisk(applied: SnapshotMeta, revision: Revision): void {
     if (this.#retired) return
     this.#appliedDisk = applied
-    const { historyMemoryEventsMax, historyMemoryBytesMax } = this.#options.limits
-    this.machine.state.history.shrink(revision, {
-      events: historyMemoryEventsMax,
-      bytes: historyMemoryBytesMax,
-    })
+    this.#revisionOnDisk = revision
+    this.#shrinkHistory()
     this.#options.onDisk(applied.index)
+  }
+
+  /** Drops events from memory, over several turns if they are many. */
+  #shrinkHistory(): void {
+    if (this.#retired) return
+    const { clock, limits } = this.#options
+    const bounds = { events: limits.historyMemoryEventsMax, bytes: limits.historyMemoryBytesMax }
+    const isDone = this.machine.state.history.shrink(this.#revisionOnDisk, bounds)
+    if (isDone || this.#shrinksSoon) return
+    this.#shrinksSoon = true
+    clock.soon(() => {
+      this.#shrinksSoon = false
+      this.#shrinkHistory()
+    })
   }
 }

@@ -81,7 +81,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   wakeSliceMs: 3,
   diskReadVersionsMax: 128,
   scanStepsMax: 20_000,
-  trimEventsMax: 10_000,
+  trimEventsMax: 4096,
   trimPeriodMs: 1_000,
   // Twice the longest --request-timeout.
   sessionIdleMs: 2 * 60 * 60_000,

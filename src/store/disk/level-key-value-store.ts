@@ -51,9 +51,9 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
       const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
         keyEncoding: 'view',
         valueEncoding: 'view',
-        // Memory before a table is written: large, because every value is written once and read
-        // rarely.
-        writeBufferSize: 16 * 1024 * 1024,
+        // Memory before a table is written, and once more while that is done. Most keys ascend, so
+        // small tables cost little more to merge.
+        writeBufferSize: 4 * 1024 * 1024,
         // Values are read in key order at start and one by one afterwards; memory holds the hot
         // ones.
         cacheSize: 4 * 1024 * 1024,

@@ -59,7 +59,7 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
   }
 }
 
-/** Keeps values without copying, so that versions of the state exist once. */
+/** Copies a value that is part of a larger buffer: keeping the value would keep all of that. */
 class MemoryKeyValueStore implements KeyValueStore {
   /** The pairs by `textOf` their keys. */
   readonly #content: Map<string, KeyValuePair>
@@ -79,7 +79,7 @@ class MemoryKeyValueStore implements KeyValueStore {
   async write(changes: readonly KeyValueChange[]): Promise<void> {
     assert(!this.#isClosed, 'an open database is written to')
     for (const change of changes) {
-      if (change.kind === 'put') this.#content.set(textOf(change.key), [change.key, change.value])
+      if (change.kind === 'put') this.#content.set(textOf(change.key), [change.key, owned(change.value)])
       else this.#content.delete(textOf(change.key))
     }
   }
@@ -102,6 +102,10 @@ class MemoryKeyValueStore implements KeyValueStore {
     this.#isClosed = true
     this.#closed()
   }
+}
+
+function owned(value: Uint8Array): Uint8Array {
+  return value.byteLength === value.buffer.byteLength ? value : new Uint8Array(value)
 }
 
 /** Returns a snapshot of `content`, by key as `textOf` returns it. */

@@ -103,7 +103,7 @@ export class Persister {
     const changes: KeyValueChange[] = []
     for (const version of made) {
       changes.push({ kind: 'put', key: versionKey(version.revision), value: recordOf(version) })
-      version.pack()
+      version.pack(state.records)
     }
     // After the puts: a version may be created and removed within one batch.
     for (const version of gone) changes.push({ kind: 'delete', key: versionKey(version) })

@@ -5,6 +5,7 @@ import { addHash, hashText, newHash, readHash, sameHash } from '../machine/hash.
 import type { Hash128 } from '../machine/hash.ts'
 import type { Head } from '../machine/head.ts'
 import { History } from '../machine/event-history.ts'
+import { RecordSlabs } from '../machine/record-slabs.ts'
 import { ObjectTable } from '../machine/object-table.ts'
 import { Sessions } from '../machine/proposer-sessions.ts'
 import { tooNew } from '../machine/feature-level.ts'
@@ -59,6 +60,7 @@ async function requireEmpty(snapshot: KeyValueSnapshot): Promise<void> {
 }
 
 function stateOf(head: Head): MachineState {
+  const records = new RecordSlabs()
   return {
     appliedIndex: head.appliedIndex,
     appliedTerm: head.appliedTerm,
@@ -68,7 +70,8 @@ function stateOf(head: Head): MachineState {
     settings: head.settings,
     featureLevel: head.featureLevel,
     objects: new ObjectTable(),
-    history: new History(head.trimmed),
+    records,
+    history: new History(head.trimmed, records),
     sessions: new Sessions(),
     versionsSum: newHash(),
     usage: new StorageUsage(),
@@ -96,11 +99,11 @@ async function loadVersions(
         if (at === null || at > state.revision)
           throw new DatabaseError('damaged', 'a version has an invalid key')
         const version = decodeVersion(record, at)
-        version.pack()
+        version.pack(state.records)
         addHash(state.versionsSum, readHash(record, 0, hash))
         addVersion(state, version)
       }
-      state.history.shrink(state.history.last, bounds)
+      while (!state.history.shrink(state.history.last, bounds));
     }
   } finally {
     await range.close()

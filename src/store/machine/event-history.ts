@@ -10,6 +10,7 @@ import { scopeHashes } from './scope.ts'
 import type { Scope } from './scope.ts'
 import { hashOf, recordBytes, versionOverheadBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
+import type { RecordSlabs } from './record-slabs.ts'
 
 /**
  * The part of an event that memory has for every event in the window, even if its versions are only
@@ -22,8 +23,6 @@ export type EventRecord = {
   /** The replaced version; 0 for a new object. */
   readonly previous: Revision
   readonly lastOfCommand: boolean
-  /** null: the versions are on disk only. */
-  readonly event: StoreEvent | null
 }
 
 /** A key whose object was deleted within the window, possibly repeatedly. */
@@ -32,6 +31,9 @@ export type KeyDeletions = {
   /** Revisions of the deletions, ascending; at least one. */
   readonly revisions: readonly Revision[]
 }
+
+/** The events that memory keeps with their versions. */
+export type HistoryBounds = { readonly events: number; readonly bytes: number }
 
 /**
  * The event log: one event for each revision, without gaps.
@@ -52,11 +54,23 @@ export class History {
   /** Events above it are kept as values. */
   #inMemory: Revision
   #heldBytes = 0
+  /**
+   * The latest events that were read, by revision modulo its size. What watches make of an event is
+   * in memory as long as the event.
+   */
+  readonly #recent = new Array<StoreEvent | undefined>(recentEvents)
   /** About 150 bytes per key; removed when its last deletion is trimmed. */
   readonly #deletions = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
 
-  /** An empty history that is trimmed up to the given revision. */
-  constructor(trimmed: Revision) {
+  readonly #records: RecordSlabs
+
+  /**
+   * An empty history that is trimmed up to the given revision.
+   *
+   * @param records has the versions once they are packed
+   */
+  constructor(trimmed: Revision, records: RecordSlabs) {
+    this.#records = records
     this.#trimmed = trimmed
     this.#last = trimmed
     this.#inMemory = trimmed
@@ -100,15 +114,9 @@ export class History {
     segment.namespaces[slot] = hashes.namespace
     segment.sums.set(leavingSum(version, old), 4 * slot)
     segment.bytes[slot] = leavingBytes(version, old)
-    const event = {
-      kind: version.kind,
-      revision: version.revision,
-      key: version.key,
-      object: version,
-      previous: old,
-    }
-    segment.events[slot] = event
-    this.#heldBytes += heldBy(event)
+    segment.versions[slot] = version
+    segment.replaced[slot] = old
+    this.#heldBytes += heldBy(version, old)
     this.#last = version.revision
     if (version.kind === 'deleted') this.#recordDeletion(version.key, version.revision)
   }
@@ -125,14 +133,38 @@ export class History {
       kind: present(kinds[kind & ~lastFlag], 'an event is of a known kind'),
       previous: revision(segment.previous[slot] ?? 0),
       lastOfCommand: (kind & lastFlag) !== 0,
-      event: segment.events[slot] ?? null,
     }
+  }
+
+  /**
+   * Returns an event with its versions; null: they are on disk only. Readers of one event within a
+   * short time get the same object.
+   */
+  event(at: Revision): StoreEvent | null {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    const segment = this.#segmentOf(at)
+    const slot = at % segmentEvents
+    const version = segment.versions[slot] ?? null
+    if (version === null) return null
+    const place = at % recentEvents
+    const known = this.#recent[place]
+    if (known?.object === version) return known
+    const { kind, key } = version
+    const event = { kind, revision: at, key, object: version, previous: segment.replaced[slot] ?? null }
+    this.#recent[place] = event
+    return event
   }
 
   /** Returns the version that the event replaced; 0 for a new object. */
   previousOf(at: Revision): Revision {
     assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
     return revision(this.#segmentOf(at).previous[at % segmentEvents] ?? 0)
+  }
+
+  /** Returns the version that the event replaced, if that is in memory. */
+  replacedBy(at: Revision): Version | null {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    return this.#segmentOf(at).replaced[at % segmentEvents] ?? null
   }
 
   /** Returns the deletions of one key. */
@@ -199,7 +231,7 @@ export class History {
       one.set(segment.sums.subarray(4 * slot, 4 * slot + 4))
       addHash(sum, one)
       freed(note.key, segment.bytes[slot] ?? 0)
-      this.#release(note)
+      this.#release(note.revision)
       this.#trimmed = note.revision
     }
     if (this.#inMemory < this.#trimmed) this.#inMemory = this.#trimmed
@@ -210,19 +242,23 @@ export class History {
   }
 
   /**
-   * Drops the oldest events from memory until the bounds are met.
+   * Drops the oldest events from memory until the bounds are met, at most `shrinkEventsMax`.
    * @param onDisk only versions up to here can be read back, so only they are dropped
+   * @returns whether the bounds are met, as far as `onDisk` allows
    */
-  shrink(onDisk: Revision, bounds: { readonly events: number; readonly bytes: number }): void {
-    while (
-      this.#inMemory < onDisk &&
-      this.#inMemory < this.#last &&
-      (this.#last - this.#inMemory > bounds.events || this.#heldBytes > bounds.bytes)
-    ) {
+  shrink(onDisk: Revision, bounds: HistoryBounds): boolean {
+    for (let dropped = 0; this.#exceeds(bounds) && this.#inMemory < onDisk; dropped++) {
+      if (dropped === shrinkEventsMax) return false
       const oldest = revision(this.#inMemory + 1)
-      this.#release(this.note(oldest))
+      this.#release(oldest)
       this.#inMemory = oldest
     }
+    return true
+  }
+
+  #exceeds(bounds: HistoryBounds): boolean {
+    if (this.#inMemory === this.#last) return false
+    return this.#last - this.#inMemory > bounds.events || this.#heldBytes > bounds.bytes
   }
 
   #recordDeletion(key: Key, at: Revision): void {
@@ -238,10 +274,21 @@ export class History {
     if (deletions.revisions.length === 0) this.#deletions.delete(key)
   }
 
-  #release(note: EventRecord): void {
-    if (note.event === null) return
-    this.#segmentOf(note.revision).events[note.revision % segmentEvents] = null
-    this.#heldBytes -= heldBy(note.event)
+  /** Drops the versions of an event from memory, if they are there. */
+  #release(at: Revision): void {
+    const segment = this.#segmentOf(at)
+    const slot = at % segmentEvents
+    const version = segment.versions[slot] ?? null
+    if (version === null) return
+    const old = segment.replaced[slot] ?? null
+    segment.versions[slot] = null
+    segment.replaced[slot] = null
+    const place = at % recentEvents
+    if (this.#recent[place]?.object === version) this.#recent[place] = undefined
+    this.#heldBytes -= heldBy(version, old)
+    // Nothing else in the state refers to them.
+    old?.release(this.#records)
+    if (version.kind === 'deleted') version.release(this.#records)
   }
 
   #segmentOf(at: number): Segment {
@@ -269,10 +316,17 @@ type Segment = {
   readonly sums: Uint32Array
   /** Bytes of the records of the versions that are removed with the event. */
   readonly bytes: Uint32Array
-  readonly events: (StoreEvent | null | undefined)[]
+  /** The version that the event created. null: on disk only. */
+  readonly versions: (Version | null | undefined)[]
+  /** The version that it replaced, if that is in memory. */
+  readonly replaced: (Version | null | undefined)[]
 }
 
 const segmentEvents = 1024
+/** Events that one turn drops from memory: some 20 ms. */
+const shrinkEventsMax = 4096
+/** Almost two seconds of writes at full rate. A watch that is later makes its frames by itself. */
+const recentEvents = 4096
 const kinds = ['created', 'updated', 'deleted'] as const
 const lastFlag = 0x80
 const noHash = newHash()
@@ -289,7 +343,8 @@ function newSegment(base: number): Segment {
     namespaces: new Uint32Array(segmentEvents),
     sums: new Uint32Array(4 * segmentEvents),
     bytes: new Uint32Array(segmentEvents),
-    events: new Array<StoreEvent | null | undefined>(segmentEvents),
+    versions: new Array<Version | null | undefined>(segmentEvents),
+    replaced: new Array<Version | null | undefined>(segmentEvents),
   }
 }
 
@@ -305,7 +360,7 @@ function leavingBytes(version: Version, old: Version | null): number {
 }
 
 /** A replaced version is referenced by its event only; so is the last version of a deletion. */
-function heldBy(event: StoreEvent): number {
-  const previous = event.previous === null ? 0 : event.previous.byteLength + versionOverheadBytes
-  return event.kind === 'deleted' ? previous + event.object.byteLength + versionOverheadBytes : previous
+function heldBy(version: Version, old: Version | null): number {
+  const previous = old === null ? 0 : old.byteLength + versionOverheadBytes
+  return version.kind === 'deleted' ? previous + version.byteLength + versionOverheadBytes : previous
 }

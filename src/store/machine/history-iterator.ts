@@ -103,7 +103,7 @@ class VersionLookup {
     for (let previous = this.#history.previousOf(event); ; previous = this.#history.previousOf(event)) {
       this.steps++
       if (previous === 0) return null
-      if (previous <= this.#at) return this.#history.note(event).event?.previous ?? previous
+      if (previous <= this.#at) return this.#history.replacedBy(event) ?? previous
       event = previous
     }
   }

@@ -1,4 +1,4 @@
-import { assert } from '../../../base/assert.ts'
+import { assert, present } from '../../../base/assert.ts'
 import type { EncodedObject } from '../command.ts'
 import { DatabaseError } from '../store-errors.ts'
 import type { Key } from '../key.ts'
@@ -7,7 +7,9 @@ import { revision as revisionOf } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from './hash.ts'
 import type { Hash128 } from './hash.ts'
-import { PackedRecord } from './packed-record.ts'
+import { Slab } from './slab.ts'
+import type { RecordSlabs } from './record-slabs.ts'
+import type { RecordOwner } from './slab.ts'
 
 /**
  * One version of one object, and the event that created it: both have the same revision and share
@@ -22,45 +24,81 @@ import { PackedRecord } from './packed-record.ts'
  *
  * Numbers are little-endian, revisions are doubles. The hash covers all that follows it.
  */
-export class Version implements StoredObject {
+export class Version implements StoredObject, RecordOwner {
   readonly key: Key
   readonly revision: Revision
-  readonly uid: string
+  /** Parsed: selectors read them for each object of a list. Everything else is in the record. */
   readonly labels: StoredObject['labels']
-  readonly terminating: boolean
-  readonly itemOffset: number
-  readonly kind: 'created' | 'updated' | 'deleted'
-  /** The replaced version; 0 for `created`. */
-  readonly previous: Revision
-  readonly revisionOffset: number
-  /** Whether it is the last event of its command: readers of events stop only after such ones. */
-  readonly lastOfCommand: boolean
-  /** Length of the record before `bytes`. */
-  readonly headerBytes: number
-  /** Whole until `pack`: the newest versions are read most, by the response and by watches. */
-  #record: Buffer | PackedRecord
+  /** A buffer until `pack`: the newest versions are read most, by the response and by watches. */
+  #memory: Buffer | Slab
+  /** Place in the slab; `released` after the release. */
+  #at = 0
 
-  constructor(header: VersionHeader, record: Buffer) {
+  constructor(header: Pick<Version, 'key' | 'revision' | 'labels'>, record: Buffer) {
     this.key = header.key
     this.revision = header.revision
-    this.uid = header.uid
     this.labels = header.labels
-    this.terminating = header.terminating
-    this.itemOffset = header.itemOffset
-    this.kind = header.kind
-    this.previous = header.previous
-    this.revisionOffset = header.revisionOffset
-    this.lastOfCommand = header.lastOfCommand
-    this.headerBytes = header.headerBytes
-    this.#record = record
+    this.#memory = record
   }
 
   /**
-   * Shares the texts that other records have too. From then on `bytes` and `record` may be copies.
+   * Copies the record to the memory of all records, without the texts that others have too. From
+   * then on `bytes` and `record` may be copies. Does nothing the second time.
    */
-  pack(): void {
-    if (this.#record instanceof PackedRecord) return
-    this.#record = new PackedRecord(this.#record, this.headerBytes + this.revisionOffset)
+  pack(slabs: RecordSlabs): void {
+    if (this.#memory instanceof Slab || this.#at === released) return
+    slabs.add(this, this.#memory, this.headerBytes + this.revisionOffset)
+  }
+
+  /** Called once when the state does not refer to it anymore. A reader may still have it. */
+  release(slabs: RecordSlabs): void {
+    assert(this.#at !== released, 'a version is released once')
+    if (this.#memory instanceof Slab) this.#memory = slabs.release(this.#memory, this.#at)
+    this.#at = released
+  }
+
+  movedTo(slab: Slab, at: number): void {
+    this.#memory = slab
+    this.#at = at
+  }
+
+  get kind(): 'created' | 'updated' | 'deleted' {
+    return present(kinds[this.#u8(kindAt)], 'a record has a known kind')
+  }
+
+  /** The replaced version; 0 for `created`. */
+  get previous(): Revision {
+    return revisionOf(this.#head.readDoubleLE(this.#start + previousAt))
+  }
+
+  get terminating(): boolean {
+    return (this.#u8(flagsAt) & terminatingFlag) !== 0
+  }
+
+  /** Whether it is the last event of its command: readers of events stop only after such ones. */
+  get lastOfCommand(): boolean {
+    return (this.#u8(flagsAt) & lastFlag) !== 0
+  }
+
+  get uid(): string {
+    const [head, start] = [this.#head, this.#start]
+    const uidAt = start + fixedBytes + head.readUInt16LE(start + keyBytesAt)
+    return head.toString('utf8', uidAt, uidAt + head.readUInt16LE(start + uidBytesAt))
+  }
+
+  get itemOffset(): number {
+    return this.#u32(itemOffsetAt)
+  }
+
+  get revisionOffset(): number {
+    return this.#u32(revisionOffsetAt)
+  }
+
+  /** Length of the record before `bytes`. */
+  get headerBytes(): number {
+    const [head, start] = [this.#head, this.#start]
+    const names = head.readUInt16LE(start + keyBytesAt) + head.readUInt16LE(start + uidBytesAt)
+    return fixedBytes + names + head.readUInt32LE(start + labelsBytesAt)
   }
 
   get bytes(): Uint8Array {
@@ -68,12 +106,13 @@ export class Version implements StoredObject {
   }
 
   get byteLength(): number {
-    return this.#record.byteLength - this.headerBytes
+    return this.recordBytes - this.headerBytes
   }
 
   parts(from: number): readonly Uint8Array[] {
+    const memory = this.#memory
     const at = this.headerBytes + from
-    return this.#record instanceof PackedRecord ? this.#record.parts(at) : [this.#record.subarray(at)]
+    return memory instanceof Slab ? memory.parts(this.#at, at) : [memory.subarray(at)]
   }
 
   /** The whole record. */
@@ -81,34 +120,41 @@ export class Version implements StoredObject {
     return this.#from(0)
   }
 
+  /** Length of `record`. */
+  get recordBytes(): number {
+    const memory = this.#memory
+    return memory instanceof Slab ? memory.byteLengthOf(this.#at) : memory.byteLength
+  }
+
   /** Copies the record's hash to `out`. */
   readHash(out: Hash128): Hash128 {
-    return readHash(
-      this.#record instanceof PackedRecord ? this.#record.head(hashBytes) : this.#record,
-      0,
-      out,
-    )
+    return readHash(this.#head, this.#start, out)
+  }
+
+  /** Has the header of the record at `#start`. */
+  get #head(): Buffer {
+    const memory = this.#memory
+    return memory instanceof Slab ? memory.bytes : memory
+  }
+
+  get #start(): number {
+    const memory = this.#memory
+    return memory instanceof Slab ? memory.startOf(this.#at) : 0
+  }
+
+  #u8(at: number): number {
+    return this.#head.readUInt8(this.#start + at)
+  }
+
+  #u32(at: number): number {
+    return this.#head.readUInt32LE(this.#start + at)
   }
 
   #from(at: number): Uint8Array {
-    return this.#record instanceof PackedRecord ? this.#record.slice(at) : this.#record.subarray(at)
+    const memory = this.#memory
+    return memory instanceof Slab ? memory.slice(this.#at, at) : memory.subarray(at)
   }
 }
-
-type VersionHeader = Pick<
-  Version,
-  | 'key'
-  | 'revision'
-  | 'uid'
-  | 'labels'
-  | 'terminating'
-  | 'itemOffset'
-  | 'kind'
-  | 'previous'
-  | 'revisionOffset'
-  | 'lastOfCommand'
-  | 'headerBytes'
->
 
 /** Position of a version in the history. */
 export type VersionPlace = {
@@ -176,8 +222,8 @@ export function putRecordBytes(key: Key, object: EncodedObject, at: Revision): n
   return fixedBytes + names + labels + object.bytes.byteLength + String(at).length
 }
 
-export function recordBytes({ headerBytes, byteLength }: Version): number {
-  return headerBytes + byteLength
+export function recordBytes(version: Version): number {
+  return version.recordBytes
 }
 
 /** Copies the record's hash to `out`. */
@@ -186,10 +232,10 @@ export function hashOf(version: Version, out: Hash128): Hash128 {
 }
 
 /**
- * Approximate memory of a version besides its bytes: a typed array, its buffer, the version itself,
- * key and uid strings, and their table slots.
+ * Approximate memory of a version besides its bytes: the version itself, its slots in lists, and
+ * the unused part of a slab.
  */
-export const versionOverheadBytes = 500
+export const versionOverheadBytes = 250
 
 /**
  * Decodes a stored record.
@@ -202,36 +248,22 @@ export function decodeVersion(record: Uint8Array, expected: Revision): Version {
   if (!sameHash(readHash(record, 0, scratch), hash128(record, hashBytes, computed)))
     throw damaged('its hash differs')
   const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength)
-  const keyAt = fixedBytes
-  const uidAt = keyAt + buffer.readUInt16LE(18)
-  const labelsAt = uidAt + buffer.readUInt16LE(20)
-  const bytesAt = labelsAt + buffer.readUInt32LE(22)
-  const kind = kinds[buffer.readUInt8(16)]
-  const flags = buffer.readUInt8(17)
-  if (kind === undefined) throw damaged('its kind is unknown')
-  if (buffer.readDoubleLE(34) !== expected) throw damaged('it is another one')
-  const [itemOffset, revisionOffset] = [buffer.readUInt32LE(26), buffer.readUInt32LE(30)]
+  const uidAt = fixedBytes + buffer.readUInt16LE(keyBytesAt)
+  const labelsAt = uidAt + buffer.readUInt16LE(uidBytesAt)
+  const bytesAt = labelsAt + buffer.readUInt32LE(labelsBytesAt)
+  if (buffer.readUInt8(kindAt) >= kinds.length) throw damaged('its kind is unknown')
+  if (buffer.readDoubleLE(ownRevisionAt) !== expected) throw damaged('it is another one')
+  const itemOffset = buffer.readUInt32LE(itemOffsetAt)
+  const revisionOffset = buffer.readUInt32LE(revisionOffsetAt)
   if (bytesAt > buffer.length || revisionOffset > buffer.length - bytesAt || itemOffset > revisionOffset) {
     throw damaged('its parts do not fit')
   }
-  const previous = buffer.readDoubleLE(42)
+  const previous = buffer.readDoubleLE(previousAt)
   if (!Number.isSafeInteger(previous) || previous < 0) throw damaged('it follows no version')
   const labels = bytesAt === labelsAt ? null : parseLabels(buffer.toString('utf8', labelsAt, bytesAt))
   if (labels === 'none') throw damaged('its labels are invalid')
-  const header = {
-    key: buffer.toString('utf8', keyAt, uidAt) as Key,
-    revision: expected,
-    uid: buffer.toString('utf8', uidAt, labelsAt),
-    labels,
-    terminating: (flags & terminatingFlag) !== 0,
-    itemOffset,
-    kind,
-    previous: revisionOf(previous),
-    revisionOffset,
-    lastOfCommand: (flags & lastFlag) !== 0,
-    headerBytes: bytesAt,
-  }
-  return new Version(header, buffer)
+  const key = buffer.toString('utf8', fixedBytes, uidAt) as Key
+  return new Version({ key, revision: expected, labels }, buffer)
 }
 
 type Parts = {
@@ -255,17 +287,18 @@ function build(parts: Parts): Version {
   const labelsBytes = labels === '' ? 0 : Buffer.byteLength(labels)
   const headerBytes = fixedBytes + keyBytes + uidBytes + labelsBytes
   const length = headerBytes + source.byteLength + digits.length - digitsReplaced
-  // Not pooled: a version may live for years and would keep its neighbours alive.
-  const record = Buffer.allocUnsafeSlow(length)
-  record.writeUInt8(kinds.indexOf(parts.kind), 16)
-  record.writeUInt8((parts.terminating ? terminatingFlag : 0) | (place.lastOfCommand ? lastFlag : 0), 17)
-  record.writeUInt16LE(keyBytes, 18)
-  record.writeUInt16LE(uidBytes, 20)
-  record.writeUInt32LE(labelsBytes, 22)
-  record.writeUInt32LE(parts.itemOffset, 26)
-  record.writeUInt32LE(revisionOffset, 30)
-  record.writeDoubleLE(place.revision, 34)
-  record.writeDoubleLE(place.previous, 42)
+  // Pooled with others of about the same age: it is needed until the version is packed.
+  const record = Buffer.allocUnsafe(length)
+  const flags = (parts.terminating ? terminatingFlag : 0) | (place.lastOfCommand ? lastFlag : 0)
+  record.writeUInt8(kinds.indexOf(parts.kind), kindAt)
+  record.writeUInt8(flags, flagsAt)
+  record.writeUInt16LE(keyBytes, keyBytesAt)
+  record.writeUInt16LE(uidBytes, uidBytesAt)
+  record.writeUInt32LE(labelsBytes, labelsBytesAt)
+  record.writeUInt32LE(parts.itemOffset, itemOffsetAt)
+  record.writeUInt32LE(revisionOffset, revisionOffsetAt)
+  record.writeDoubleLE(place.revision, ownRevisionAt)
+  record.writeDoubleLE(place.previous, previousAt)
   record.write(place.key, fixedBytes)
   record.write(parts.uid, fixedBytes + keyBytes)
   if (labelsBytes > 0) record.write(labels, fixedBytes + keyBytes + uidBytes)
@@ -273,20 +306,16 @@ function build(parts: Parts): Version {
   record.write(digits, headerBytes + revisionOffset, 'latin1')
   record.set(source.subarray(revisionOffset + digitsReplaced), headerBytes + revisionOffset + digits.length)
   writeHash(hash128(record, hashBytes, scratch), record, 0)
-  const header = {
-    key: place.key,
-    revision: place.revision,
-    uid: parts.uid,
-    labels: parts.labels,
-    terminating: parts.terminating,
-    itemOffset: parts.itemOffset,
-    kind: parts.kind,
-    previous: place.previous,
-    revisionOffset,
-    lastOfCommand: place.lastOfCommand,
-    headerBytes,
-  }
-  return new Version(header, record)
+  return new Version({ key: keyIn(record, place), revision: place.revision, labels: parts.labels }, record)
+}
+
+/**
+ * Returns the key of a new version: that of the version before it, if any. The key of a command may
+ * be part of a longer text, which would stay in memory with it.
+ */
+function keyIn(record: Buffer, { key, previous }: VersionPlace): Key {
+  if (previous !== 0) return key
+  return record.toString('utf8', fixedBytes, fixedBytes + record.readUInt16LE(keyBytesAt)) as Key
 }
 
 function parseLabels(text: string): Readonly<Record<string, string>> | 'none' {
@@ -300,7 +329,12 @@ function parseLabels(text: string): Readonly<Record<string, string>> | 'none' {
   return 'none'
 }
 
+/** Positions in a record. */
+const [kindAt, flagsAt, keyBytesAt, uidBytesAt, labelsBytesAt] = [16, 17, 18, 20, 22]
+const [itemOffsetAt, revisionOffsetAt, ownRevisionAt, previousAt] = [26, 30, 34, 42]
 const fixedBytes = 50
+/** Instead of a place: the version has a buffer again, or still. */
+const released = -1
 const kinds = ['created', 'updated', 'deleted'] as const
 const terminatingFlag = 1
 const lastFlag = 2

@@ -6,6 +6,7 @@ import type { Revision } from '../revision.ts'
 import { newHash } from './hash.ts'
 import type { Hash128 } from './hash.ts'
 import { History } from './event-history.ts'
+import { RecordSlabs } from './record-slabs.ts'
 import { ObjectTable } from './object-table.ts'
 import { Sessions } from './proposer-sessions.ts'
 import { StorageUsage } from './storage-usage.ts'
@@ -23,6 +24,8 @@ export type MachineState = {
   /** Level of the rules that apply; raised by command once every member supports them. */
   featureLevel: number
   readonly objects: ObjectTable
+  /** Memory of the versions; not part of the replicated state. */
+  readonly records: RecordSlabs
   readonly history: History
   readonly sessions: Sessions
   /** Sum of the hashes of all readable versions. */
@@ -45,6 +48,7 @@ export const initialSettings: Settings = Object.freeze({
 })
 
 export function emptyState(): MachineState {
+  const records = new RecordSlabs()
   return {
     appliedIndex: noIndex,
     appliedTerm: noTerm,
@@ -54,7 +58,8 @@ export function emptyState(): MachineState {
     settings: initialSettings,
     featureLevel: 1,
     objects: new ObjectTable(),
-    history: new History(noRevision),
+    records,
+    history: new History(noRevision, records),
     sessions: new Sessions(),
     versionsSum: newHash(),
     usage: new StorageUsage(),

@@ -162,7 +162,7 @@ export class Cursor implements WatchCursor {
       const limitReached = events.length >= limit && (next === null || commandEnded(history, at, next))
       if (limitReached) return { upTo: at, missing: null }
       if (next === null) return { upTo: history.last, missing: null }
-      const { event } = history.note(next)
+      const event = history.event(next)
       if (event === null) return { upTo: at, missing: next }
       events.push(event)
       at = next
@@ -180,11 +180,12 @@ export class Cursor implements WatchCursor {
       let at = this.#position
       for (let next = this.#seek(history, at); next !== null; next = this.#seek(history, at)) {
         if (notes.length >= limit && commandEnded(history, at, next)) break
-        notes.push(history.note(next))
+        // Both now: the event may leave memory during the reads.
+        notes.push({ note: history.note(next), event: history.event(next) })
         at = next
       }
-      const wanted = notes.flatMap((note) =>
-        note.event !== null ? [] : note.previous === 0 ? [note.revision] : [note.revision, note.previous],
+      const wanted = notes.flatMap(({ note, event }) =>
+        event !== null ? [] : note.previous === 0 ? [note.revision] : [note.revision, note.previous],
       )
       const versions = await resolveVersions(machine, wanted, {
         since: this.#position,
@@ -193,8 +194,8 @@ export class Cursor implements WatchCursor {
       if (this.closed) return []
       if (machine.state !== state || versions === null) continue
       this.#position = at
-      return notes.map((note): StoreEvent => {
-        if (note.event !== null) return note.event
+      return notes.map(({ note, event }): StoreEvent => {
+        if (event !== null) return event
         const object = versions.get(note.revision)
         assert(object !== undefined, 'every version asked for was read')
         const previous = note.previous === 0 ? null : (versions.get(note.previous) ?? null)

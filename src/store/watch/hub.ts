@@ -4,7 +4,7 @@ import { StoreError } from '../store-errors.ts'
 import { ALL_OBJECTS } from '../key.ts'
 import type { KeyPrefix } from '../key.ts'
 import type { StoreLimits } from '../store-limits.ts'
-import type { EventRecord } from '../machine/event-history.ts'
+import type { History } from '../machine/event-history.ts'
 import { prefixesOf, scopeOf } from '../machine/scope.ts'
 import type { WatchCursor, WatchInterest } from '../object-store.ts'
 import { compactedError } from '../past-versions.ts'
@@ -79,8 +79,8 @@ export class WatchHub implements CursorHost {
       return
     }
     for (let at = from + 1; at <= history.last && this.#waiting.size > 0; at++) {
-      const note = history.note(revision(at))
-      for (const prefix of prefixesOf(note.key)) this.#found(prefix, note)
+      const { key } = history.note(revision(at))
+      for (const prefix of prefixesOf(key)) this.#found(prefix, history, revision(at))
     }
   }
 
@@ -131,11 +131,11 @@ export class WatchHub implements CursorHost {
     for (const cursor of [...this.#open]) cursor.close()
   }
 
-  #found(prefix: string, note: EventRecord): void {
+  #found(prefix: string, history: History, at: Revision): void {
     const group = this.#waiting.get(prefix)
     if (group === undefined) return
-    for (const cursor of group.taken(note)) {
-      cursor.found(note.revision)
+    for (const cursor of group.taken(history, at)) {
+      cursor.found(at)
       this.wake(cursor)
     }
     if (group.isEmpty) this.#waiting.delete(prefix)

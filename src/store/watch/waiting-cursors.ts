@@ -1,6 +1,7 @@
 import type { Key } from '../key.ts'
-import type { EventRecord } from '../machine/event-history.ts'
+import type { History } from '../machine/event-history.ts'
 import type { EventIndex, StoreEvent } from '../object-store.ts'
+import type { Revision } from '../revision.ts'
 import type { Cursor } from './cursor.ts'
 
 /** The cursors that wait under one prefix, by interest. */
@@ -46,11 +47,14 @@ export class WaitingCursors {
     return sets.flatMap((set) => [...set])
   }
 
-  /** Removes and returns the cursors that an event concerns. */
-  taken({ key, event }: EventRecord): Iterable<Cursor> {
+  /** Removes and returns the cursors that the event at a revision concerns. */
+  taken(history: History, at: Revision): Iterable<Cursor> {
+    const { key } = history.note(at)
     const taken = this.#everything
     this.#everything = new Set()
     takeFrom(this.#byKey, key, taken)
+    if (this.#byValue.size === 0) return taken
+    const event = history.event(at)
     for (const [index, values] of this.#byValue) {
       for (const value of valuesOf(index, event) ?? [...values.keys()]) takeFrom(values, value, taken)
       if (values.size === 0) this.#byValue.delete(index)

@@ -232,7 +232,7 @@ export const machineMutants: readonly Mutant[] = [
   {
     id: 'memory-lets-go-before-disk',
     file: 'src/store/machine/event-history.ts',
-    edits: [{ find: 'this.#inMemory < onDisk &&', replace: '' }],
+    edits: [{ find: ' && this.#inMemory < onDisk', replace: '' }],
     breaks: 'memory drops versions that are not durable yet',
     standsFor: 'the database never holds entries that the log may lose',
     invariant: 'I22',

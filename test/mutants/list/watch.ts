@@ -111,9 +111,10 @@ export const watchMutants: readonly Mutant[] = [
     file: 'src/store/watch/cursor.ts',
     edits: [
       {
-        find: 'const { event } = history.note(next)',
+        find: 'const event = history.event(next)',
         replace:
-          'const { event, kind, previous } = history.note(next)\n' +
+          'const event = history.event(next)\n' +
+          '      const { kind, previous } = history.note(next)\n' +
           "      if (kind === 'deleted' && previous <= history.trimmed) {\n        at = next\n        continue\n      }",
       },
     ],

@@ -5,17 +5,22 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KeyValueStore } from '../../../../src/store/disk/key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import type { StoreEvent, WatchCursor } from '../../../../src/store/object-store.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
-import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
+import type { MemoryStore, MemoryStoreOptions } from '../../../../fixtures/memory-store.ts'
 import { allConfigMaps, configMapKey, put, write } from '../../../../fixtures/store-kit.ts'
 
-async function open(): Promise<MemoryStore & { readonly clock: ManualClock }> {
+async function open(
+  options: Omit<MemoryStoreOptions, 'clock'> = {},
+): Promise<MemoryStore & { readonly clock: ManualClock }> {
   const clock = new ManualClock()
-  const opened = await openMemoryStore({ clock, limits: { historyMemoryEventsMax: 1 } })
+  const limits = { historyMemoryEventsMax: 1, ...options.limits }
+  const opened = await openMemoryStore({ ...options, clock, limits })
   const settings = { ...opened.store.settings, historyEventsMin: 0 }
   await opened.store.write({ kind: 'change-settings', settings }, 0)
   return { ...opened, clock }
@@ -81,5 +86,51 @@ void test('events read from the database are returned once each', async () => {
     'created 4',
     'updated 5',
   ])
+  await close()
+})
+
+/** Databases whose reads wait for `gate`. */
+class SlowDatabases extends MemoryKeyValueDatabases {
+  gate: Promise<void> = Promise.resolve()
+
+  override async open(name: string): Promise<KeyValueStore> {
+    const store = await super.open(name)
+    return {
+      getMany: async (keys) => {
+        await this.gate
+        return store.getMany(keys)
+      },
+      write: (changes) => store.write(changes),
+      snapshot: () => store.snapshot(),
+      compact: () => store.compact(),
+      close: () => store.close(),
+    }
+  }
+}
+
+void test('a watch gets events that leave memory while it reads older ones from the database', async () => {
+  const databases = new SlowDatabases()
+  const { store, machine, clock, close } = await open({ databases, limits: { historyMemoryEventsMax: 3 } })
+  for (const name of ['a', 'b', 'a', 'b', 'a']) await make(store, name)
+  await clock.advance(10_000)
+  assert.equal(machine.state.history.inMemory, 2)
+  let begin = (): void => undefined
+  databases.gate = new Promise((resolve) => (begin = resolve))
+  const read = store.watch(allConfigMaps, revision(0)).next(5)
+  for (const name of ['c', 'd', 'e', 'f']) await make(store, name)
+  await clock.advance(10_000)
+  assert.equal(machine.state.history.inMemory, 6, 'all events of the read are on disk only')
+  begin()
+  const events = await read
+  assert.deepEqual(
+    events.map(({ kind, revision: at, object, previous }) => [kind, at, object.revision, previous?.revision]),
+    [
+      ['created', 1, 1, undefined],
+      ['created', 2, 2, undefined],
+      ['updated', 3, 3, 1],
+      ['updated', 4, 4, 2],
+      ['updated', 5, 5, 3],
+    ],
+  )
   await close()
 })

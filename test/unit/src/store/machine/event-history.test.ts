@@ -15,8 +15,11 @@ import {
   putVersion,
   recordOf,
 } from '../../../../../src/store/machine/object-version.ts'
+import type { StoreEvent } from '../../../../../src/store/object-store.ts'
 import type { Version } from '../../../../../src/store/machine/object-version.ts'
+import { RecordSlabs } from '../../../../../src/store/machine/record-slabs.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
+import type { Revision } from '../../../../../src/store/revision.ts'
 import {
   allConfigMaps,
   configMapKey,
@@ -24,6 +27,8 @@ import {
   encoded,
   namespaceKey,
 } from '../../../../../fixtures/store-kit.ts'
+
+const slabs = new RecordSlabs()
 
 /** Appends random events and returns them in order. */
 function fill(history: History, random: SeededRandom, count: number): Version[] {
@@ -45,13 +50,25 @@ function fill(history: History, random: SeededRandom, count: number): Version[] 
     if (deletes) current.delete(key)
     else current.set(key, version)
     history.append(version, old)
+    version.pack(slabs)
     made.push(version)
   }
   return made
 }
 
+/** Checks that exactly the versions that the state does not refer to were released. */
+function checkReleased(made: readonly Version[], leftUpTo: Revision): void {
+  for (const version of made) {
+    const isReleased =
+      (version.kind === 'deleted' && version.revision <= leftUpTo) ||
+      made.some(({ previous, revision: at }) => previous === version.revision && at <= leftUpTo)
+    if (isReleased) assert.throws(() => version.release(slabs), /released once/, `${version.revision}`)
+    else version.release(slabs)
+  }
+}
+
 void test('seek finds every event of a scope and no other', () => {
-  const history = new History(revision(500))
+  const history = new History(revision(500), slabs)
   const made = fill(history, new SeededRandom(1), 3000)
   for (const prefix of [allConfigMaps, configMapsOf('n2'), '/namespaces/', '/pods/', '']) {
     const found: number[] = []
@@ -70,10 +87,11 @@ void test('seek finds every event of a scope and no other', () => {
 })
 
 void test('a record describes its event', () => {
-  const history = new History(noRevision)
+  const history = new History(noRevision, slabs)
   const made = fill(history, new SeededRandom(2), 100)
   for (const version of made) {
-    const { key, kind, previous, lastOfCommand, event } = history.note(version.revision)
+    const { key, kind, previous, lastOfCommand } = history.note(version.revision)
+    const event = history.event(version.revision)
     assert.deepEqual(
       { key, kind, previous, lastOfCommand },
       {
@@ -84,13 +102,26 @@ void test('a record describes its event', () => {
       },
     )
     assert.equal(event?.object, version)
+    assert.equal(history.event(version.revision), event, 'each reader gets the same event')
     assert.equal(event?.previous?.revision ?? noRevision, version.previous)
     assert.equal(history.endsCommand(version.revision), version.lastOfCommand)
   }
 })
 
+void test('readers of an event get the same one, unless thousands were read in between', () => {
+  const history = new History(noRevision, slabs)
+  const made = fill(history, new SeededRandom(6), 5000)
+  const eventAt = (at: number): StoreEvent | null => history.event(revision(at))
+  const [first, second] = [eventAt(1), eventAt(2)]
+  for (let at = 3; at <= 4097; at++) eventAt(at)
+  assert.equal(eventAt(2), second)
+  assert.notEqual(eventAt(1), first)
+  assert.deepEqual(eventAt(1), first)
+  assert.equal(eventAt(1)?.object, made[0])
+})
+
 void test('a version is removed with its successor, a deletion with itself, and the sum is that of the removed versions', () => {
-  const history = new History(noRevision)
+  const history = new History(noRevision, slabs)
   const made = fill(history, new SeededRandom(3), 2500)
   const upTo = revision(1700)
   const left: number[] = []
@@ -119,10 +150,11 @@ void test('a version is removed with its successor, a deletion with itself, and 
   assert.equal(history.trimmed, upTo)
   assert.equal(history.seek(scopeOf(''), upTo, history.last), upTo + 1)
   assert.throws(() => history.note(upTo), /the event is in the window/)
+  checkReleased(made, upTo)
 })
 
 void test('dropping events from memory keeps their records, the bounds, and what is not on disk', () => {
-  const history = new History(noRevision)
+  const history = new History(noRevision, slabs)
   const made = fill(history, new SeededRandom(4), 2000)
   history.shrink(revision(1500), { events: 100, bytes: Number.MAX_SAFE_INTEGER })
   assert.equal(history.inMemory, 1500)
@@ -133,14 +165,15 @@ void test('dropping events from memory keeps their records, the bounds, and what
   assert.ok(history.heldBytes <= held >>> 1)
   for (const version of made) {
     const note = history.note(version.revision)
-    assert.equal(note.event !== null, version.revision > history.inMemory)
+    assert.equal(history.event(version.revision) !== null, version.revision > history.inMemory)
     assert.equal(note.previous, version.previous)
   }
+  checkReleased(made, history.inMemory)
 })
 
 void test('the held bytes are zero when everything is dropped or trimmed', () => {
   const random = new SeededRandom(5)
-  const [letGo, forgotten] = [new History(noRevision), new History(noRevision)]
+  const [letGo, forgotten] = [new History(noRevision, slabs), new History(noRevision, slabs)]
   fill(letGo, random, 1500)
   fill(forgotten, random, 1500)
   letGo.shrink(letGo.last, { events: 0, bytes: 0 })
@@ -158,4 +191,19 @@ void test('the held bytes are zero when everything is dropped or trimmed', () =>
   )
   assert.equal(forgotten.heldBytes, 0)
   assert.equal(fill(forgotten, random, 10).length, 10)
+})
+
+void test('one call drops at most 4,096 events from memory, and the next one continues', () => {
+  const history = new History(noRevision, slabs)
+  fill(history, new SeededRandom(8), 10_000)
+  const bounds = { events: 500, bytes: Infinity }
+  const steps: (readonly [boolean, number])[] = []
+  for (let call = 0; call < 4; call++) steps.push([history.shrink(revision(9000), bounds), history.inMemory])
+  assert.deepEqual(steps, [
+    [false, 4096],
+    [false, 8192],
+    [true, 9000],
+    [true, 9000],
+  ])
+  assert.deepEqual([history.shrink(history.last, bounds), history.inMemory], [true, 9500])
 })

@@ -13,6 +13,7 @@ import {
   recordOf,
 } from '../../../../../src/store/machine/object-version.ts'
 import type { Version } from '../../../../../src/store/machine/object-version.ts'
+import { RecordSlabs } from '../../../../../src/store/machine/record-slabs.ts'
 import { newHash } from '../../../../../src/store/machine/hash.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
 import { configMapKey, decoded, encoded } from '../../../../../fixtures/store-kit.ts'
@@ -43,15 +44,29 @@ void test('a deletion creates a last version whose resourceVersion is its own re
 
 void test('a record decodes to the version it was encoded from', () => {
   const again = decodeVersion(recordOf(created), revision(9))
-  assert.deepEqual(again, created)
+  assert.deepEqual(fieldsOf(again), fieldsOf(created))
+  assert.deepEqual(fieldsOf(again), {
+    ...{ key, revision: 9, uid: created.uid, labels: { app: 'x', 'a/b': '' }, terminating: true },
+    ...{ kind: 'created', previous: 0, lastOfCommand: false, byteLength: created.bytes.byteLength },
+    ...{ itemOffset: created.itemOffset, revisionOffset: created.revisionOffset },
+  })
   assert.deepEqual(recordOf(again), recordOf(created))
   const plain = putVersion(
     { key, revision: revision(2 ** 45), previous: revision(9), lastOfCommand: true },
     encoded('', { labels: null }),
   )
-  assert.deepEqual(decodeVersion(recordOf(plain), revision(2 ** 45)), plain)
+  assert.deepEqual(fieldsOf(decodeVersion(recordOf(plain), revision(2 ** 45))), fieldsOf(plain))
   assert.equal(plain.kind, 'updated')
 })
+
+function fieldsOf(version: Version): object {
+  const { key: name, uid, labels, terminating, kind, previous, lastOfCommand } = version
+  const { revision: at, byteLength, itemOffset, revisionOffset } = version
+  return {
+    ...{ key: name, revision: at, uid, labels, terminating, kind, previous, lastOfCommand },
+    ...{ byteLength, itemOffset, revisionOffset },
+  }
+}
 
 void test('a packed version has the same bytes as before, and so has its deletion', () => {
   const owners = `"managedFields":[{"manager":"m","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:${'x'.repeat(99)}":{}}}]`
@@ -66,6 +81,7 @@ void test('a packed version has the same bytes as before, and so has its deletio
     }
     return putVersion(place, { ...plain, bytes })
   }
+  const slabs = new RecordSlabs()
   for (const [at, name] of ['a', 'b', 'c'].entries()) {
     const whole = make(name, at + 1)
     const version = make(name, at + 1)
@@ -73,10 +89,10 @@ void test('a packed version has the same bytes as before, and so has its deletio
     const deleted = recordOf(deletedVersion(place, whole))
     assert.equal(whole.parts(0).length, 1)
     for (let times = 0; times < 2; times++) {
-      version.pack()
+      version.pack(slabs)
       assert.deepEqual(Buffer.from(recordOf(version)), Buffer.from(recordOf(whole)))
       assert.deepEqual(Buffer.from(version.bytes), Buffer.from(whole.bytes))
-      assert.equal(version.byteLength, whole.bytes.byteLength)
+      assert.deepEqual(fieldsOf(version), fieldsOf(whole))
       for (const from of [0, version.itemOffset]) {
         assert.deepEqual(Buffer.concat(version.parts(from)), Buffer.from(whole.bytes.subarray(from)))
       }
@@ -85,6 +101,23 @@ void test('a packed version has the same bytes as before, and so has its deletio
     }
     assert.equal(version.parts(0).length > 1, at > 0, 'a text is shared from the second time on')
   }
+})
+
+void test('a released version can still be read, packed or not', () => {
+  const [whole, packed] = [
+    decodeVersion(recordOf(created), revision(9)),
+    decodeVersion(recordOf(created), revision(9)),
+  ]
+  const slabs = new RecordSlabs()
+  packed.pack(slabs)
+  for (const version of [whole, packed]) {
+    version.release(slabs)
+    version.pack(slabs)
+    assert.deepEqual(fieldsOf(version), fieldsOf(created))
+    assert.deepEqual(Buffer.from(recordOf(version)), Buffer.from(recordOf(created)))
+  }
+  assert.throws(() => packed.release(slabs), /a version is released once/)
+  assert.throws(() => whole.release(slabs), /a version is released once/)
 })
 
 void test('a record with a flipped bit and a truncated record are never accepted', () => {
