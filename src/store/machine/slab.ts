@@ -82,7 +82,7 @@ export class Slab {
     this.#adopt(other.#disown(from), at, end)
   }
 
-  /** Called once by the owner of the record, who does not read it here afterwards. */
+  /** Called once by the owner of the record. It does not read the record here afterwards. */
   release(at: number): void {
     this.#disown(at)
   }

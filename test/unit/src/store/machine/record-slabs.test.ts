@@ -36,7 +36,7 @@ function object(name: string, entries: readonly string[]): Buffer {
 /** A record in slabs, and what it was before. */
 class Packed {
   readonly before: Buffer
-  /** What readers have after the release. */
+  /** The record that a release returns for readers. */
   #released: Buffer | null = null
   /** Slabs that it was in, the last one now. */
   readonly slabs: Slab[] = []
