@@ -57,7 +57,10 @@ export function parseIncarnation(text: string): ClusterIncarnation | null {
   return Number.isFinite(createdMs) ? { id: text, createdMs } : null
 }
 
-/** Returns the cluster ID of the incarnation. Members of other incarnations are rejected by it. */
+/**
+ * Returns the cluster ID in the state of the incarnation. It is a part of the cluster ID that its
+ * members agree on at the founding, by which they reject members of other incarnations.
+ */
 export function clusterIdOf(oldClusterId: string, digest: string, { id }: ClusterIncarnation): string {
   return createHash('sha256')
     .update(`orch life\n${oldClusterId}\n${digest}\n${id}`)

@@ -78,9 +78,10 @@ export function planRestore(options: RestoreOptions): RestorePlan {
 }
 
 /**
- * Rejects an incarnation ID that was created for another file or cluster. Members of one
- * incarnation that were created from different files would apply entries to different states; an ID
- * that is reused for other members would mix the clients of two clusters.
+ * Rejects an incarnation ID that was created for another file, cluster name or list of members, or
+ * for another choice of new or old keys. Members of one incarnation that were created from
+ * different files would apply entries to different states; an ID that is reused for other members
+ * would mix the clients of two clusters.
  *
  * @throws BackupError `refused`
  */

@@ -64,7 +64,7 @@ export class Controller {
     this.#walk = new KeyWalk({ clock, keys, queue: this.queue, pauseMs: limits.backoffMsMax })
   }
 
-  /** Whether this member does the work: another one does it otherwise, if any. */
+  /** Whether this member does the work. If not, another member may do it. */
   get isStarted(): boolean {
     return this.#started
   }

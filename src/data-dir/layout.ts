@@ -20,7 +20,7 @@ export const encryptedResourcesFileName = 'encrypted-resources'
 /** The log ids of the peers. */
 export const peerBookFileName = 'peers.json'
 
-/** The longest lease promise that this member has given. */
+/** The length of the longest lease promise of this member that may be in force. */
 export const leasePromiseFileName = 'lease-promise'
 
 /** The client port in decimal, on one line. Only with `--secure-port 0`. */

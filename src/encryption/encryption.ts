@@ -53,7 +53,10 @@ const ignoreWords = '. If they are lost for good, start with --encryption-ignore
 const lostWords =
   'objects cannot be decrypted: reading them fails until their keys are put back, or they are deleted with ignoreStoreReadErrorWithClusterBreakingPotential'
 
-/** Encryption at rest on this member: the store that decrypts, and the file that configures it. */
+/**
+ * Encryption at rest on this member: the store that encrypts and decrypts, and the file that
+ * configures it.
+ */
 export class Encryption {
   readonly #options: EncryptionOptions
   readonly #kms: KmsKeys

@@ -1,4 +1,4 @@
-/** Returns the environment variables of this process, to pass them on to another program. */
+/** Returns the environment variables of this process. */
 export function environment(): Readonly<Record<string, string | undefined>> {
   return process.env
 }

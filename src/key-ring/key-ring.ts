@@ -46,7 +46,8 @@ const attemptsMax = 5
 /**
  * Changes the signing keys that all members share. Each private key is sealed for the members of
  * the cluster and stored with the replicated state, so none is ever copied by hand or stored in
- * clear text. Every member publishes its public key; the leader creates, seals and rotates.
+ * clear text. Every member publishes its public key. The leader creates, seals and rotates on its
+ * own; any member rotates and revokes for an operator.
  */
 export class KeyRing {
   readonly #dependencies: KeyRingDependencies

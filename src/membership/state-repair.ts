@@ -7,7 +7,7 @@ import { digestsCompared } from '../state-agreement/state-agreement.ts'
 import { reportAgeMsMax } from '../state-agreement/state-guard.ts'
 import type { GuardedState, StateGuard } from '../state-agreement/state-guard.ts'
 
-/** How long a report is awaited: a member sends one per second. */
+/** How long a report is awaited: a member sends one at least every third second. */
 const reportMsMax = 3000
 const pollMs = 100
 

@@ -6,7 +6,7 @@ import type { LogIndex } from '../../raft/index.ts'
  * - `healthy`: the member trusts its state and serves it
  * - `outvoted`: a majority of the voters agrees on another state; the member keeps its state and
  *   does not serve it
- * - `undecided`: other voters have another state, without a known majority; the member keeps its
+ * - `undecided`: other members have another state, without a known majority; the member keeps its
  *   state and does not serve it
  * - `quarantined`: the member has no state and fetches that of another member
  */

@@ -86,8 +86,8 @@ export type Condition =
   /** The namespace object exists and is not terminating. */
   | { readonly kind: 'namespace-active'; readonly namespace: string }
   /**
-   * No object has a key with one of the prefixes: for the removal of a container, such as a
-   * namespace, which must be empty.
+   * No object has a key with one of the prefixes: for the removal of a container that must be
+   * empty, such as a namespace, and for writes in a namespace without quotas or LimitRanges.
    */
   | { readonly kind: 'prefix-empty'; readonly prefixes: readonly string[] }
   /**
@@ -99,7 +99,10 @@ export type Condition =
 export type OtherRevision = Extract<Condition, { readonly kind: 'other-revision-is' }>
 
 export type ClusterIdentity = {
-  /** Random; distinguishes this cluster from others. */
+  /**
+   * The cluster ID that consensus has at the founding. In a restored or recovered state: an ID that
+   * is computed from the earlier one.
+   */
   readonly clusterId: string
   readonly apiDomain: 'orch.io' | 'k8s.io'
   /** Authenticates continue tokens on every member. 32 random bytes. */

@@ -35,7 +35,10 @@ export type StoreOptions = {
   readonly limits: StoreLimits
 }
 
-/** Read and write access to one member's state: reads from memory, writes through the log. */
+/**
+ * Read and write access to one member's state. Reads of the newest state are from memory; those of
+ * past revisions may be from disk. Writes go through the log.
+ */
 export class Store implements ObjectStore {
   readonly #options: StoreOptions
   readonly #hub: WatchHub
