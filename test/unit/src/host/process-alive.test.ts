@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { isProcessAlive } from '../../../../src/host/process-alive.ts'
 import { until } from '../../../support/tools/until.ts'
@@ -18,11 +19,20 @@ void test('running processes are alive, and IDs of none are not', () => {
 })
 
 void test('a process that has ended and whose exit code is not collected is not alive', async (t) => {
-  // The shell becomes a program that never waits for its child.
-  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'])
+  // The shell becomes a program that never waits for its child. The child ends only after that,
+  // because the shell could collect its exit code.
+  const parent = spawn('sh', ['-c', 'cat <&3 >/dev/null & echo $!; exec sleep 600 3<&-'], {
+    stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+  })
   t.after(() => parent.kill('SIGKILL'))
-  const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+  const [line] = (await once(parent.stdout ?? assert.fail('it has no output'), 'data')) as [Buffer]
   const pid = Number(line.toString())
+  const becameProgram = (): boolean => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n'
+  await until('the shell became the program', () => Promise.resolve(becameProgram()))
+  assert.equal(isProcessAlive(pid), true)
+  const input = parent.stdio[3]
+  assert.ok(input instanceof Writable)
+  input.end()
   const isZombie = (): boolean => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
   await until('it has ended', () => Promise.resolve(isZombie()))
   assert.equal(isProcessAlive(pid), false)
