@@ -79,15 +79,24 @@ export class Slab {
       const { position, shared } = other.#cut(from, place)
       this.#writeCut(at, place, position, shared)
     }
-    this.#adopt(other.#disown(from), at, end)
+    this.#adopt(other.release(from), at, end)
   }
 
-  /** Called once by the owner of the record. It does not read the record here afterwards. */
-  release(at: number): void {
-    this.#disown(at)
+  /**
+   * Called once for a record that is released or moved. It is not read here afterwards.
+   *
+   * @returns its owner
+   */
+  release(at: number): RecordOwner {
+    const number = this.bytes.readUInt16LE(at + numberAt)
+    const owner = present(this.#owners[number], 'a record is released once')
+    this.#owners[number] = null
+    this.#usedBytes -= this.entryBytesAt(at)
+    for (let place = 0; place < this.#cutsAt(at); place++) this.#dropText(this.#textNumber(at, place))
+    return owner
   }
 
-  /** Returns the place of a record that was neither released nor moved; null: there is none. */
+  /** Returns the place of the first record in use. null: no record is in use. */
   nextUsed(): number | null {
     for (; this.#next < this.#owners.length; this.#next++) {
       if (this.#owners[this.#next] !== null) return this.#nextAt
@@ -160,15 +169,6 @@ export class Slab {
     this.#usedBytes += end - at
     this.#end = end
     owner.movedTo(this, at)
-  }
-
-  #disown(at: number): RecordOwner {
-    const number = this.bytes.readUInt16LE(at + numberAt)
-    const owner = present(this.#owners[number], 'a record is released once')
-    this.#owners[number] = null
-    this.#usedBytes -= this.entryBytesAt(at)
-    for (let place = 0; place < this.#cutsAt(at); place++) this.#dropText(this.#textNumber(at, place))
-    return owner
   }
 
   #cutsAt(at: number): number {
