@@ -91,12 +91,7 @@ async function measureRound(): Promise<void> {
   const piece = Buffer.alloc(16 * 1024)
   await cpuOf(sums, 'list', () => {
     for (const stored of state.objects.list(allConfigMaps, null, null).objects) {
-      let at = 0
-      for (const part of stored.parts(stored.itemOffset)) {
-        piece.set(part, at)
-        at += part.byteLength
-      }
-      bytes += at
+      bytes += stored.copyTo(piece, 0, stored.itemOffset)
     }
   })
   if (bytes < 2 * 1000 * objects) throw new Error('nothing was read')

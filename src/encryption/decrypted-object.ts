@@ -1,3 +1,4 @@
+import { copied } from '../../base/copied.ts'
 import { SealedObjectError } from '../registry/shared/sealed-object-error.ts'
 import { partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
@@ -80,8 +81,12 @@ export class DecryptedObject implements StoredObject {
     return parseEnvelope(this.raw)?.itemOffset ?? this.raw.itemOffset
   }
 
-  parts(from: number): readonly Uint8Array[] {
-    return [this.bytes.subarray(from)]
+  copyTo(target: Uint8Array, to: number, from: number): number {
+    return copied(this.bytes.subarray(from), target, to)
+  }
+
+  get beginning(): Uint8Array {
+    return this.bytes
   }
 
   /**

@@ -111,8 +111,8 @@ export function parseEnvelope(stored: StoredObject): ParsedEnvelope | null {
 
 /** Returns provider and key of an encrypted object. @returns null: it is not in this form */
 export function sealedWith(stored: StoredObject): Pick<Envelope, 'provider' | 'keyName'> | null {
-  const [part = new Uint8Array(0)] = stored.parts(0)
-  return prefixOf(Buffer.from(part.buffer, part.byteOffset, part.byteLength))
+  const { buffer, byteOffset, byteLength } = stored.beginning
+  return prefixOf(Buffer.from(buffer, byteOffset, byteLength))
 }
 
 function prefixOf(bytes: Buffer): (Pick<Envelope, 'provider' | 'keyName'> & { prefixBytes: number }) | null {

@@ -131,11 +131,18 @@ export interface StoredObject {
   /** Length of `bytes`, without composing them. */
   readonly byteLength: number
   /**
-   * Returns `bytes` from an offset on, in parts: cheaper if they are copied anyway.
+   * Copies `bytes` from an offset on, if they fit: cheaper than to copy `bytes`.
    *
+   * @param to position in `target`
    * @param from at most `itemOffset`
+   * @returns their length, also if `target` is too short and has nothing of them
    */
-  parts(from: number): readonly Uint8Array[]
+  copyTo(target: Uint8Array, to: number, from: number): number
+  /**
+   * The first of `bytes`, at least those before the revision, without composing the rest. For use
+   * within the turn: they may be a view of a larger memory.
+   */
+  readonly beginning: Uint8Array
   /** See `EncodedObject.itemOffset`. */
   readonly itemOffset: number
   /** See `EncodedObject.terminating`. */

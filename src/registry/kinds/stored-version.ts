@@ -1,3 +1,4 @@
+import { copied } from '../../../base/copied.ts'
 import { encodeObject } from '../../api/codec/object-json.ts'
 import type { Command, EncodedObject, Operation, Outcome } from '../../store/command.ts'
 import { prefixOf } from '../../store/key.ts'
@@ -193,8 +194,12 @@ class ConvertedObject implements StoredObject {
     return this.bytes.byteLength
   }
 
-  parts(from: number): readonly Uint8Array[] {
-    return [this.bytes.subarray(from)]
+  copyTo(target: Uint8Array, to: number, from: number): number {
+    return copied(this.bytes.subarray(from), target, to)
+  }
+
+  get beginning(): Uint8Array {
+    return this.bytes
   }
 
   get bytes(): Uint8Array {
@@ -252,7 +257,6 @@ export function headOf({ kind, apiVersion }: Type): Buffer {
 /** Whether a stored object begins with these bytes, without composing all of it. */
 export function hasHead(stored: StoredObject, head: Buffer): boolean {
   if (stored.itemOffset !== head.byteLength) return false
-  const [first] = stored.parts(0)
-  const bytes = first !== undefined && first.byteLength >= head.byteLength ? first : stored.bytes
-  return head.equals(Buffer.from(bytes.buffer, bytes.byteOffset, head.byteLength))
+  const { buffer, byteOffset } = stored.beginning
+  return head.equals(Buffer.from(buffer, byteOffset, head.byteLength))
 }

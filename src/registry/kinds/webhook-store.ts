@@ -1,3 +1,4 @@
+import { copied } from '../../../base/copied.ts'
 import { internal } from '../../api/errors/standard-errors.ts'
 import type { Command, EncodedObject, Operation, Outcome } from '../../store/command.ts'
 import { prefixOf } from '../../store/key.ts'
@@ -279,8 +280,12 @@ class WebhookObject implements StoredObject {
     return this.#bytes?.byteLength ?? this.raw.byteLength
   }
 
-  parts(from: number): readonly Uint8Array[] {
-    return [this.bytes.subarray(from)]
+  copyTo(target: Uint8Array, to: number, from: number): number {
+    return copied(this.bytes.subarray(from), target, to)
+  }
+
+  get beginning(): Uint8Array {
+    return this.bytes
   }
 
   get bytes(): Uint8Array {

@@ -1,4 +1,5 @@
 import { assert } from '../../../base/assert.ts'
+import { copied } from '../../../base/copied.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { keyOf } from '../../store/key.ts'
 import type { StoredObject } from '../../store/object-store.ts'
@@ -41,6 +42,7 @@ function inStoredForm(definition: ResourceDefinition, object: AnyObject): Stored
     revision: noRevision,
     ...{ uid: '', labels: null, terminating: false },
     ...{ bytes, byteLength: bytes.byteLength, itemOffset: Buffer.byteLength(head) },
-    parts: (from) => [bytes.subarray(from)],
+    copyTo: (target, to, from) => copied(bytes.subarray(from), target, to),
+    beginning: bytes,
   }
 }

@@ -53,23 +53,24 @@ class PieceWriter {
   /** Yields the pieces that are full. */
   *add(batch: readonly StoredObject[]): Generator<Uint8Array, void> {
     for (const stored of batch) {
-      const from = this.#typedItems ? openBraceBytes : stored.itemOffset
-      const parts = stored.parts(from)
-      let length = 2
-      for (const part of parts) length += part.byteLength
-      if (this.#at + length > this.#piece.length) {
+      let end = this.#copy(stored)
+      if (end > this.#piece.length) {
         yield this.#piece.subarray(0, this.#at)
-        this.#piece = Buffer.allocUnsafe(Math.max(this.#pieceBytes, length))
+        this.#piece = Buffer.allocUnsafe(Math.max(this.#pieceBytes, end - this.#at))
         this.#at = 0
+        end = this.#copy(stored)
       }
-      if (!this.#first) this.#piece[this.#at++] = comma
+      this.#at = end
       this.#first = false
-      this.#piece[this.#at++] = openBrace
-      for (const part of parts) {
-        this.#piece.set(part, this.#at)
-        this.#at += part.byteLength
-      }
     }
+  }
+
+  /** Copies an item to the piece, if it fits. @returns where it ends, also if it does not fit */
+  #copy(stored: StoredObject): number {
+    let at = this.#at
+    if (!this.#first) this.#piece[at++] = comma
+    this.#piece[at++] = openBrace
+    return at + stored.copyTo(this.#piece, at, this.#typedItems ? openBraceBytes : stored.itemOffset)
   }
 
   *end(): Generator<Uint8Array, void> {

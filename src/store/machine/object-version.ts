@@ -1,4 +1,5 @@
 import { assert, present } from '../../../base/assert.ts'
+import { copied } from '../../../base/copied.ts'
 import type { EncodedObject } from '../command.ts'
 import { DatabaseError } from '../store-errors.ts'
 import type { Key } from '../key.ts'
@@ -109,10 +110,16 @@ export class Version implements StoredObject, RecordOwner {
     return this.recordBytes - this.headerBytes
   }
 
-  parts(from: number): readonly Uint8Array[] {
+  copyTo(target: Uint8Array, to: number, from: number): number {
     const memory = this.#memory
-    const at = this.headerBytes + from
-    return memory instanceof Slab ? memory.parts(this.#at, at) : [memory.subarray(at)]
+    const start = this.headerBytes + from
+    if (memory instanceof Slab) return memory.copyTo(target, to, { at: this.#at, from: start })
+    return copied(memory.subarray(start), target, to)
+  }
+
+  get beginning(): Uint8Array {
+    const memory = this.#memory
+    return memory instanceof Slab ? memory.beginning(this.#at, this.headerBytes) : this.bytes
   }
 
   /** The whole record. */

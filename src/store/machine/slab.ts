@@ -132,34 +132,54 @@ export class Slab {
     const end = start + bytes.readUInt32LE(at)
     if (cuts === 0 && end - at === bytes.byteLength) return bytes.subarray(start + from, end)
     const whole = Buffer.allocUnsafe(this.byteLengthOf(at) - from)
-    let [length, begin] = [0, start + from]
-    for (let place = 0; place < cuts; place++) {
-      const { position, shared } = this.#cut(at, place)
-      length += bytes.copy(whole, length, begin, start + position)
-      length += shared.bytes.copy(whole, length)
-      begin = start + position
-    }
-    bytes.copy(whole, length, begin, end)
+    this.copyTo(whole, 0, { at, from })
     return whole
   }
 
   /**
-   * Returns the bytes of a record from an offset on, in parts, without copying. The parts keep the
-   * slab in memory: callers copy them within the turn.
+   * Copies the bytes of a record from an offset on, if they fit.
+   *
+   * @param to position in `target`
+   * @param from before the texts
+   * @returns their length, also if `target` is too short and has nothing of them
    */
-  parts(at: number, from: number): readonly Uint8Array[] {
+  copyTo(
+    target: Uint8Array,
+    to: number,
+    { at, from }: { readonly at: number; readonly from: number },
+  ): number {
     const { bytes } = this
+    const length = this.byteLengthOf(at) - from
+    if (to + length > target.byteLength) return length
     const cuts = this.#cutsAt(at)
-    const start = ownStart(at, cuts)
-    const parts: Uint8Array[] = []
-    let begin = start + from
+    const ownLength = bytes.readUInt32LE(at) - from
+    const source = bytes.byteOffset + ownStart(at, cuts) + from
+    // All bytes without the texts are copied to the end at once, and those before a text are moved
+    // then: to move bytes is cheaper than to create one more view.
+    let [filled, rest, position] = [to, to + length - ownLength, from]
+    target.set(new Uint8Array(bytes.buffer, source, ownLength), rest)
     for (let place = 0; place < cuts; place++) {
-      const { position, shared } = this.#cut(at, place)
-      parts.push(bytes.subarray(begin, start + position), shared.bytes)
-      begin = start + position
+      const { position: next, shared } = this.#cut(at, place)
+      target.copyWithin(filled, rest, rest + next - position)
+      filled += next - position
+      rest += next - position
+      position = next
+      target.set(shared.bytes, filled)
+      filled += shared.bytes.byteLength
     }
-    parts.push(bytes.subarray(begin, start + bytes.readUInt32LE(at)))
-    return parts
+    return length
+  }
+
+  /**
+   * Returns the bytes of a record from an offset on, up to its first text. They keep the slab in
+   * memory: callers use them within the turn.
+   *
+   * @param from before the texts
+   */
+  beginning(at: number, from: number): Buffer {
+    const start = this.startOf(at)
+    const length = this.#cutsAt(at) === 0 ? this.bytes.readUInt32LE(at) : this.#cut(at, 0).position
+    return this.bytes.subarray(start + from, start + length)
   }
 
   #adopt(owner: RecordOwner, at: number, end: number): void {

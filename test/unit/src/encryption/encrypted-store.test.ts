@@ -62,7 +62,8 @@ function copyOf(store: Store): Store {
         const copied = (one: StoredObject): StoredObject => ({
           ...{ key: one.key, revision: one.revision, uid: one.uid, terminating: one.terminating },
           ...{ labels: one.labels, bytes: one.bytes, byteLength: one.byteLength },
-          ...{ itemOffset: one.itemOffset, parts: (from) => one.parts(from) },
+          ...{ itemOffset: one.itemOffset, beginning: one.beginning },
+          copyTo: (target, to, from) => one.copyTo(target, to, from),
         })
         const list: View['list'] = (under, options) => {
           const { objects, more } = view.list(under, options)

@@ -19,6 +19,7 @@ import { encode } from '../../../../../src/registry/kinds/encode.ts'
 import { customKinds } from '../../../../../src/resources/crd/custom-kind.ts'
 import type { Operation } from '../../../../../src/store/command.ts'
 import { keyOf } from '../../../../../src/store/key.ts'
+import type { StoredObject } from '../../../../../src/store/object-store.ts'
 import { revision as revisionOf } from '../../../../../src/store/revision.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
@@ -248,10 +249,10 @@ void test('a refusal by a webhook plugin is cached', async (t) => {
   const key = '/namespaces//default' as Key
   const current = store.view().get(key)
   assert.ok(current !== null)
-  const { uid, labels, bytes, byteLength, itemOffset, terminating } = current
-  const parts = (from: number): readonly Uint8Array[] => [bytes.subarray(from)]
-  const rest = { key, uid, labels, bytes, byteLength, parts, itemOffset, terminating }
-  const older = { ...rest, revision: revisionOf(999) }
+  const { uid, labels, bytes, byteLength, beginning, itemOffset, terminating } = current
+  const rest = { key, uid, labels, bytes, byteLength, beginning, itemOffset, terminating }
+  const copyTo: StoredObject['copyTo'] = (...where) => current.copyTo(...where)
+  const older = { ...rest, copyTo, revision: revisionOf(999) }
   store.old.set(key, older)
   assert.equal((await refused(api.configMap('a'))).code, 403)
   assert.deepEqual(counted(), [2, 1])

@@ -10,6 +10,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { SeededRandom } from '../../../../../base/random.ts'
 import { RecordSlabs } from '../../../../../src/store/machine/record-slabs.ts'
+import { sharedTextsIn } from '../../../../../src/store/machine/shared-texts-of-record.ts'
+import type { SharedText } from '../../../../../src/store/machine/shared-texts.ts'
 import type { Slab } from '../../../../../src/store/machine/slab.ts'
 import { SharedTexts } from '../../../../../src/store/machine/shared-texts.ts'
 
@@ -82,7 +84,9 @@ class Packed {
     assert.equal(this.byteLength, before.byteLength)
     for (const from of [0, 3, 6]) {
       assert.ok(before.subarray(from).equals(slab.slice(at, from)), `from ${from}`)
-      assert.ok(before.subarray(from).equals(Buffer.concat(slab.parts(at, from))), `in parts from ${from}`)
+      const copy = Buffer.alloc(this.byteLength - from)
+      assert.equal(slab.copyTo(copy, 0, { at, from }), copy.byteLength)
+      assert.ok(before.subarray(from).equals(copy), `copied from ${from}`)
     }
   }
 }
@@ -184,9 +188,8 @@ void test('records keep their bytes and readers theirs while others are released
     moved += left.slabs.length - 1
     if (random.chance(0.02)) {
       views.push({ view: left.slab.slice(left.at, 0), bytes: left.before })
-      views.push({ view: Buffer.concat(left.slab.parts(left.at, 0)), bytes: left.before })
-      const [part = new Uint8Array()] = left.slab.parts(left.at, 0)
-      views.push({ view: part, bytes: left.before.subarray(0, part.byteLength) })
+      const view = left.slab.beginning(left.at, 0)
+      views.push({ view, bytes: left.before.subarray(0, view.byteLength) })
     }
     left.release(own)
     if (random.chance(0.1)) left.check()
@@ -272,10 +275,11 @@ void test('a text leaves memory with the last record in use that has it', async 
   assert.equal(text.deref(), undefined)
 })
 
-/** Returns the longest part of a record. */
-function textOf({ slab, at }: Packed): WeakRef<Uint8Array> {
-  const [longest] = slab.parts(at, 0).toSorted((a, b) => b.byteLength - a.byteLength)
-  return new WeakRef(longest ?? assert.fail('a record has parts'))
+/** Returns the longest text that a record shares with others. */
+function textOf({ before }: Packed): WeakRef<SharedText> {
+  const texts = sharedTextsIn(before, 0).map(({ shared }) => shared)
+  const [longest] = texts.toSorted((a, b) => b.bytes.byteLength - a.bytes.byteLength)
+  return new WeakRef(longest ?? assert.fail('a text is shared'))
 }
 
 async function collected(): Promise<void> {
