@@ -188,7 +188,8 @@ export interface WatchCursor {
   /**
    * Returns the next events in order, whole commands, at most about `limit`. Empty: caught up. A
    * promise only when they must be read from disk; one call at a time.
-   * @throws StoreError `compacted` outside of the history window
+   * @throws StoreError `compacted` outside of the history window; `quarantined`
+   * @throws DatabaseError when they cannot be read from disk
    */
   next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]>
   /** Calls `wake` once, soon after an event beyond `revision`. Replaces the previous callback. */
