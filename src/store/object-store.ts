@@ -44,7 +44,7 @@ export interface ObjectStore {
    * Returns a cursor over events under `prefix` after `after`.
    * @param interest events that wake a waiting cursor; it may return others too. Unset: all under
    * the prefix
-   * @throws StoreError `compacted`, `overloaded`, `stopped`
+   * @throws StoreError `compacted`, `overloaded`, `quarantined`, `stopped`
    */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor
   /**
