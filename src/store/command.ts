@@ -136,7 +136,8 @@ export type Settings = {
 }
 
 /**
- * Result of a command, returned to its proposer. Part of the replicated state until acknowledged.
+ * Result of a command, returned to its proposer. Part of the replicated state until it is
+ * acknowledged or its session is removed.
  */
 export type Outcome =
   /** `revisions[i]` is that of operation i. */

@@ -44,7 +44,7 @@ export interface ObjectStore {
    * Returns a cursor over events under `prefix` after `after`.
    * @param interest events that wake a waiting cursor; it may return others too. Unset: all under
    * the prefix
-   * @throws StoreError `compacted`, `overloaded`, `stopped`
+   * @throws StoreError `compacted`, `overloaded`, `quarantined`, `stopped`
    */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor
   /**
@@ -195,7 +195,8 @@ export interface WatchCursor {
   /**
    * Returns the next events in order, whole commands, at most about `limit`. Empty: caught up. A
    * promise only when they must be read from disk; one call at a time.
-   * @throws StoreError `compacted` outside of the history window
+   * @throws StoreError `compacted` outside of the history window; `quarantined`
+   * @throws DatabaseError when they cannot be read from disk
    */
   next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]>
   /** Calls `wake` once, soon after an event beyond `revision`. Replaces the previous callback. */

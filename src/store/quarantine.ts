@@ -5,7 +5,7 @@ import { emptyState } from './machine/state.ts'
 import type { MachineState } from './machine/state.ts'
 
 /**
- * - `damaged`: bytes in memory or on disk are damaged, or there is no database
+ * - `damaged`: bytes in memory or on disk are damaged, or the log does not continue any database
  * - `disagreement`: nothing is damaged here, but other members have another state
  * - `operator`: an operator replaces the state of this member
  */
@@ -52,7 +52,7 @@ export function repairWaitMs(
   return times === 1 ? 0 : Math.min(repairWaitMsMax, repairWaitMsMin * 2 ** (times - 2))
 }
 
-/** Returns the error for all callers. The reason is only logged, as errors are public. */
+/** Returns the error for all callers. It does not contain the reason, as errors are public. */
 export function quarantinedError(): StoreError {
   return new StoreError('quarantined', 'the state of this member is not trusted; ask another member')
 }

@@ -4,8 +4,8 @@ import type { StoreMachine } from './store-machine.ts'
  * Removes the bytes of versions that history has trimmed from the files of the database. They stay
  * there for long otherwise, as LevelDB merges its files only when there are many.
  *
- * @returns false: not now, as the state is quarantined, the versions are not removed on disk yet,
- *   or an open snapshot may show them
+ * @returns false: not now, as the state is quarantined, the database is being closed, the versions
+ *   are not removed on disk yet, or an open snapshot may show them
  * @throws DatabaseError
  */
 export async function removeTrimmed(

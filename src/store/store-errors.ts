@@ -16,7 +16,7 @@ export type StoreErrorCode =
 export class StoreError extends CodedError<StoreErrorCode> {
   /**
    * For a write: whether it took effect. `unknown` when it was not confirmed in time, or when the
-   * state was quarantined in between.
+   * state was quarantined or this member stopped in between.
    */
   readonly applied: 'no' | 'unknown'
 
@@ -34,15 +34,16 @@ export class StoreError extends CodedError<StoreErrorCode> {
  * Errors of the database. After `damaged`, `digest` and `behind-log` the database is quarantined,
  * and its state is rebuilt from the log or fetched from another member. `stale`, `unconfirmed` and
  * `suspect` concern one snapshot, and so do all others while a snapshot is received, except
- * `unsupported`. The rest is final: the member must stop.
+ * `unsupported`. An `io` of a scrub, of a snapshot that is sent, or of the removal of a quarantined
+ * database ends only that. The rest is final: the member must stop.
  *
  * - `damaged`: stored bytes fail their check, or are inconsistent
  * - `digest`: the digest of the whole database is wrong
  * - `behind-log`: the log was compacted beyond what the database has
  * - `beyond-log`: the log lost entries that the database has: the vote may be lost too
- * - `unsupported`: written by a newer program
+ * - `unsupported`: written by a newer program, or at a feature level that this member lacks
  * - `full`: the disk is full
- * - `io`: the disk refused for another reason
+ * - `io`: the disk refused for another reason, or nothing was written yet
  * - `stale`: a snapshot is older than the state of this member, or than what is required
  * - `unconfirmed`: other members have another state than the one to be sent
  * - `suspect`: other members have another state, so this one is kept until an operator decides

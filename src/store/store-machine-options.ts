@@ -17,8 +17,8 @@ export type StoreMachineOptions = {
   /** Highest feature level of this member; unset: the program's newest. */
   readonly featureLevelMax?: number
   /**
-   * The database cannot be written, entries cannot be applied, or no snapshot can be received: the
-   * member must stop. Called at most once.
+   * The database cannot be read, written or moved away, entries cannot be applied, or no snapshot
+   * can be received: the member must stop. Called at most once.
    */
   readonly onFailure: (cause: unknown) => void
   /** Called after another member's state was installed. */
@@ -31,7 +31,7 @@ export type StoreMachineOptions = {
   readonly onMissing?: () => void
   /** Events of the quarantined database. */
   readonly onQuarantinedDatabase?: (news: QuarantinedDatabaseEvent) => void
-  /** Whether this state may be sent to another member; see `StateGuard.mayGive`. Unset: always. */
+  /** Whether snapshots of this state may be sent; see `StateGuard.mayGive`. Unset: always. */
   readonly mayGive?: () => boolean
 }
 

@@ -39,7 +39,7 @@ import type { StoreMachineOptions } from './store-machine-options.ts'
  *   trusted ──damage, or repair by an operator──> quarantined ──snapshot installed──> trusted
  *      └──other members have another state──> suspect ──confirmed, or operator──> trusted
  *
- * A quarantined or suspect state is not served. A suspect one follows the log.
+ * Only a trusted state is served. A suspect one follows the log; damage or repair quarantines it.
  */
 export class StoreMachine implements StateMachine<Outcome> {
   readonly #options: StoreMachineOptions

@@ -94,8 +94,9 @@ export class HistoryTrimmer {
   }
 
   /**
-   * Returns null if no session is that old, or if the last expiry covered it. Otherwise, an idle
-   * cluster would propose for ever: every proposal is an entry, and would cause the next one.
+   * Returns null if there are fewer than two sessions, if none is that old, or if the last expiry
+   * covered it. Otherwise, an idle cluster would propose for ever: every proposal is an entry, and
+   * would cause the next one.
    */
   #expiry(before: number): Command | null {
     const { sessions } = this.#options.machine.state

@@ -6,7 +6,8 @@ import type { Conflicts } from './ownership.ts'
 import { spellSteps } from './step.ts'
 
 /**
- * The error of an apply that would change fields of other managers: one cause per field.
+ * The error of an apply that would change fields of other managers: one cause per field, up to
+ * `findingsMax`.
  *
  * @param conflicts not empty
  * @source apiserver `fieldmanager/internal/conflict.go`

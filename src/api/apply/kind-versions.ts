@@ -41,7 +41,10 @@ export type Change = {
   readonly pathsMax?: number
 }
 
-/** The differences of a change in each version that owners have, computed at first use. */
+/**
+ * The differences of a change in each version that owners have. Those in other versions than that
+ * of the request are computed at first use.
+ */
 export class VersionedComparison {
   readonly requested: Comparison
   readonly #change: Change

@@ -23,6 +23,7 @@ const DEPTH_MAX = 100
  * of a list may be packed.
  *
  * @throws Malformed that names the member
+ * @throws ApiError RequestEntityTooLarge: more than `valuesMax` values
  */
 export function decodeProtobufMessage(
   schema: ObjectSchema,

@@ -10,7 +10,8 @@ import { Malformed, ProtobufReader } from './protobuf-reader.ts'
 /**
  * Decodes an object from its protobuf form: a message in the envelope of spec 4.7.
  *
- * @throws ApiError BadRequest that names the member: another format, or truncated
+ * @throws ApiError BadRequest that names the member: another format, or truncated;
+ *   RequestEntityTooLarge: too many values
  * @source spec 4.7; apimachinery `pkg/runtime/serializer/protobuf`
  */
 export function decodeProtobuf(

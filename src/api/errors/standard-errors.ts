@@ -39,7 +39,10 @@ export function conflict(of: GroupResource, name: string, why: string): ApiError
   return new ApiError('Conflict', message, about(of, name))
 }
 
-/** The object has changed since the version that a conditional write is based on. */
+/**
+ * The object, or another one that the write depends on, has changed since the version that the
+ * write is based on.
+ */
 export function modifiedConflict(of: GroupResource, name: string): ApiError {
   return conflict(
     of,
@@ -114,7 +117,7 @@ export function tooLarge(what: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity is too large: ${what}`)
 }
 
-/** The call did not finish in time. Its outcome is unknown, so the error has no time to retry. */
+/** The call did not finish in time. Its outcome may be unknown: the error has no time to retry. */
 export function timeout(what: string): ApiError {
   return new ApiError('Timeout', `Timeout: ${what}`)
 }

@@ -5,8 +5,8 @@ export type ApiDomain = 'orch.io' | 'k8s.io'
 export type Names = {
   readonly domain: ApiDomain
   /**
-   * Returns the name of a group: `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`,
-   * `batch` and the core group stay as they are.
+   * Returns the name of a group: `storage` gives `storage.orch.io` or `storage.k8s.io`; groups
+   * without a domain, such as `apps` and the core group, stay as they are.
    */
   readonly group: (stem: string) => string
   /** The inverse of `group`: `storage.orch.io` gives `storage`; a foreign group stays as it is. */

@@ -21,8 +21,9 @@ export const JSON_PATCH_COPIED_LENGTH_MAX = 3 * 1024 * 1024
  * Applies all operations in order, or none. Negative list indices count from the end, as in
  * upstream's library.
  *
- * @throws ApiError BadRequest: not a patch; RequestEntityTooLarge: too many operations or copies;
- * Invalid: a test failed or a path does not exist
+ * @throws ApiError BadRequest: not a patch, or too deep; RequestEntityTooLarge: too many
+ *   operations, copies or shifted list elements; Invalid: it does not fit the document, or a test
+ *   failed
  * @source RFC 6902, RFC 6901
  */
 export function applyJsonPatch(document: Json, patch: Json): Json {

@@ -44,7 +44,10 @@ export class PatchDraft {
     return value
   }
 
-  /** Sets a member or inserts an element; `-` is the end of a list. @throws ApiError Invalid */
+  /**
+   * Sets a member or inserts an element; `-` is the end of a list.
+   * @throws ApiError Invalid; RequestEntityTooLarge: too many shifted elements
+   */
   add(pointer: Pointer, value: Json): void {
     const step = pointer.steps.at(-1)
     if (step === undefined) {
@@ -74,7 +77,10 @@ export class PatchDraft {
     else setMember(parent, step, value)
   }
 
-  /** @throws ApiError Invalid: there is nothing to remove */
+  /**
+   * @throws ApiError Invalid: there is nothing to remove; RequestEntityTooLarge: too many shifted
+   *   elements
+   */
   remove(pointer: Pointer): void {
     const step = pointer.steps.at(-1)
     if (step === undefined) throw leadsNowhere(pointer)

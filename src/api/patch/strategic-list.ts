@@ -15,7 +15,8 @@ export type ListMerging = {
  * Merges a list into another: scalars are united, objects with the same value of the merge key are
  * merged. Elements of the patch get the order that they have there; the others keep their order.
  *
- * @throws ApiError BadRequest: an element lacks the merge key, or its directive is invalid
+ * @throws ApiError BadRequest: the elements are of several types, are objects without a merge key
+ *   or lack it, or a directive is invalid; RequestEntityTooLarge: too much to copy
  */
 export function mergeList(
   schema: ListSchema,

@@ -22,8 +22,8 @@ import type { ListMerging } from './strategic-list.ts'
  * | `$deleteFromPrimitiveList/<list>` | scalars to take out |
  *
  * @param schema of the whole object; members it lacks merge like a merge patch
- * @throws ApiError BadRequest: an invalid directive, or a list element without its key;
- * RequestEntityTooLarge: too much to copy
+ * @throws ApiError BadRequest: an invalid directive, or list elements that cannot be merged;
+ *   RequestEntityTooLarge: too much to copy
  * @source apimachinery `pkg/util/strategicpatch/patch.go`
  */
 export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch: JsonObject): JsonObject {

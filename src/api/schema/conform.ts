@@ -210,8 +210,8 @@ function conformInstead(schema: ObjectSchema, value: Json, path: Path, walk: Wal
 }
 
 /**
- * Returns whether a member is dropped as equivalent to absent. Required members are not, so that
- * validation can reject their zero.
+ * Returns whether a member is dropped as equivalent to absent. A required member is kept,
+ * so that validation can reject its zero, unless it has a default or is written as null.
  */
 function isOmitted(schema: Schema, value: Json, name: string, struct: ObjectSchema): boolean {
   if (schema.zeroMatters === true || schema.type === 'object' || !isZero(schema, value)) return false

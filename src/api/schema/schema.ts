@@ -137,7 +137,10 @@ export type MapSchema = Common & {
 export type ListSchema = Common & {
   readonly type: 'list'
   readonly items: Schema
-  /** Server-side apply; unset is atomic. */
+  /**
+   * Server-side apply. Unset: `set` or `map` for a list that strategic merge patches merge, else
+   * `atomic`.
+   */
   readonly listType?: 'atomic' | 'set' | 'map'
   readonly listMapKeys?: readonly string[]
   /**

@@ -12,7 +12,7 @@ import type { RequestContext } from './request.ts'
 /**
  * State of admission for one request. It lives as long as the request and therefore survives every
  * retry: a lost race, a refusal that is evaluated again after a read barrier, a custom kind whose
- * schema changed.
+ * schema changed, a key of encrypted objects that arrived.
  */
 export class AdmissionContext {
   /**

@@ -10,7 +10,9 @@ const attemptsMax = 8
  * Repeats a request that read an object before a key management service had returned its key. A
  * write reads its objects before it is proposed, so it is repeated only if it changed nothing.
  *
- * @throws ApiError; SealedObjectError if the key does not become known before the deadline
+ * @throws ApiError
+ * @throws SealedObjectError if the object cannot be decrypted at all, or its key is not known at
+ *   the deadline or after the last attempt
  */
 export async function onceOpened<T>(
   { clock }: { readonly clock: Clock },

@@ -257,7 +257,7 @@ export type ResourceHooks = {
 export type SubresourceDefinition =
   PartSubresource | ViewSubresource | OperationSubresource | ConnectSubresource
 
-/** Reads or writes part of the object (`status`, `finalize`). */
+/** Reads or writes part of the object, such as `status`. */
 export type PartSubresource = {
   readonly name: string
   readonly verbs: readonly PartVerb[]
@@ -300,7 +300,7 @@ export type ObjectView = {
 }
 
 /**
- * Runs an operation on the object (`eviction`). Its body is of another kind and is not stored.
+ * Runs an operation on the object, such as `eviction`. Its body is of another kind and not stored.
  * @source spec 1.4
  */
 export type OperationSubresource = {

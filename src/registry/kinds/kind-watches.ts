@@ -7,8 +7,9 @@ const endedPerTurn = 100
 
 /**
  * Ends the watches of a custom kind when it is deleted, as upstream does: a kind that is created
- * again is another kind. If only its definition changed, watches continue with the old definition,
- * unless its conversion webhook changed: clients then watch again from where they were.
+ * again is another kind. It also ends those of a version that is no longer served. If only its
+ * definition changed, watches continue with the old definition, unless its conversion webhook
+ * changed: clients then watch again from where they were.
  * Bounded by the number of watches of custom kinds.
  */
 export class KindWatches {
@@ -23,8 +24,8 @@ export class KindWatches {
   }
 
   /**
-   * @param end called once, when the kind is deleted or its conversion webhook changes, or soon if
-   *   that has happened already
+   * @param end called once, when the kind is deleted, is no longer served in this version, or has
+   *   another conversion webhook, or soon if that has happened already
    * @returns a function that removes the watch
    */
   add(definition: ResourceDefinition, end: () => void): () => void {

@@ -11,7 +11,8 @@ export interface ObjectConverter {
    *
    * @param apiVersion the wanted version
    * @param deadlineMs monotonic; a call ends at its own timeout at the latest
-   * @throws ApiError `InternalError` that names the webhook
+   * @throws ApiError `InternalError` that names the webhook; `ServiceUnavailable` if this server
+   *   calls no webhooks
    */
   convert(
     webhook: ConversionWebhook,

@@ -20,8 +20,8 @@ import type { ResourceDefinition, StoredVersion } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 
 /**
- * A store as seen by a version that is not the storage version: reads convert to this version,
- * writes convert to the storage version. The verbs therefore handle one version only.
+ * A store as seen by a version that may differ from the storage version: reads convert to this
+ * version, writes convert to the storage version. The verbs therefore handle one version only.
  *
  * @param version of `definition`
  * @source spec 9.5 item 2

@@ -84,7 +84,7 @@ const REQUIRED: readonly string[] = [
   ...['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'],
 ]
 
-/** Returns those of these resources that at least one container of the Pod does not specify. */
+/** Returns the required resources that at least one container of the Pod does not specify. */
 export function unspecifiedResources(pod: AnyObject): ReadonlySet<string> {
   const unspecified = new Set<string>()
   const spec = objectMember(pod, 'spec')

@@ -120,7 +120,8 @@ const NODE_PORTS = 'services.nodeports'
 
 /**
  * Counts the node ports that the spec of a Service requests. As upstream, which counts them before
- * it allocates them, a port counts even if it has no number yet.
+ * it allocates them, a port counts even if it has no number yet, unless the Service disables the
+ * allocation.
  *
  * @source upstream `pkg/quota/v1/evaluator/core/services.go`
  */

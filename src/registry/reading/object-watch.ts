@@ -35,7 +35,8 @@ export type ObjectWatchOptions = {
   /** null: nothing measures it. */
   readonly observer: WatchObserver | null
   /**
-   * Calls `end` when the kind of the watch was deleted, or its conversion webhook has changed.
+   * Calls `end` when the kind of the watch was deleted or is no longer served in its version, or
+   * its conversion webhook has changed.
    * @returns a function that the caller calls when the watch has ended for any reason
    */
   readonly until: (end: () => void) => () => void

@@ -25,7 +25,7 @@ export type ReadAction<T> = {
  * are checked after the value was taken, as the process may have been paused.
  *
  * @throws ApiError `Timeout` when memory is not new enough in time; `BadRequest` for lease reads
- * where they are disabled
+ *   where they are disabled; otherwise as `readErrorOf`
  * @source spec 4.8.3, 4.8.5
  */
 export async function readState<T>(

@@ -8,7 +8,7 @@ import type { Selection } from './selection.ts'
  * Returns a cursor over the events of a selection. Those objects of an event that a watch needs are
  * converted already.
  *
- * @throws StoreError `compacted`
+ * @throws StoreError as `ObjectStore.watch`
  */
 export function openCursor(store: ConvertibleStore, selection: Selection, after: Revision): WatchCursor {
   const { prefix, interest } = selection

@@ -28,7 +28,10 @@ export type RegistryLimits = {
   readonly idempotencyRecordsPerUserMax: number
   /** How long a read waits for a version or a bound that memory does not meet. When over: 504. */
   readonly futureWaitMs: number
-  /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
+  /**
+   * How long a `most-recent`, `lease` or `log` read waits for a quorum; several failovers fit. When
+   * over: 504.
+   */
   readonly quorumWaitMs: number
   /**
    * How long a request for a kind that this member does not know waits for a quorum. When over:

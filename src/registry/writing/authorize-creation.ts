@@ -8,7 +8,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
  * Checks whether the caller may create the object that an update would create. Authorization has
  * only checked the update.
  *
- * @throws ApiError `Forbidden`
+ * @throws ApiError `Forbidden`; `ServiceUnavailable` if this server cannot authorize
  * @source apiserver `pkg/endpoints/handlers/create.go`, withAuthorization
  */
 export async function authorizeCreation(

@@ -52,7 +52,8 @@ export type DecodeOptions = {
 /**
  * Decodes the object in a body, with the types of its kind and with defaults.
  *
- * @throws ApiError `UnsupportedMediaType`; `BadRequest` for a malformed object
+ * @throws ApiError `UnsupportedMediaType`; `BadRequest` for a malformed object;
+ *   `RequestEntityTooLarge` for too many values
  */
 export function decodeObject(
   dependencies: VerbDependencies,

@@ -21,7 +21,7 @@ export type IsIncluded = (stored: StoredObject) => Promise<boolean>
  * time of the first request with that key, which creates a record. So a repetition continues an
  * interrupted deletion and leaves newer objects alone.
  *
- * @returns null: the request has no key
+ * @returns null: the request has no key, or is a dry run
  * @throws ApiError
  */
 export async function onceByKeyInCollection(

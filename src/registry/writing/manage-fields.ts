@@ -119,7 +119,7 @@ export type FieldsSent = (type: MergeType, object: JsonObject) => FieldSet
 
 /**
  * Tracks a create or an update: the writer owns what it adds and changes. An object that was stored
- * without managed fields is not tracked until an apply.
+ * without managed fields is not tracked until an apply, or until a write sends managed fields.
  *
  * @source spec 4.10; apiserver `fieldmanager/fieldmanager.go`, Update
  */

@@ -16,7 +16,7 @@ import { yieldToEventLoop } from '../shared/yield-budget.ts'
 /**
  * Reads the body of a server-side apply: an object with only the wanted fields, without defaults.
  *
- * @throws ApiError `BadRequest`
+ * @throws ApiError `BadRequest`, `RequestEntityTooLarge`
  * @source spec 4.10
  */
 export function readConfig(

@@ -37,7 +37,8 @@ type GivenOptions = Omit<DeleteOptions, 'dryRun' | 'propagationPolicy'> & {
  * Reads the options of a deletion from the body if there is one, else from the query. If either
  * requests a dry run, it is one, so that nothing is deleted by mistake.
  *
- * @throws ApiError `BadRequest`; `Invalid` for values that are read but not supported
+ * @throws ApiError `BadRequest`, `RequestEntityTooLarge`, `UnsupportedMediaType`; `Invalid` for
+ *   values that are read but not supported
  */
 export function readDeleteOptions(
   { names }: Pick<VerbDependencies, 'names'>,

@@ -49,7 +49,7 @@ export async function removeUnreadable(
   })
 }
 
-/** @throws ApiError `Forbidden` */
+/** @throws ApiError `Forbidden`; `ServiceUnavailable` if this server cannot authorize */
 async function authorize({ reviewers }: VerbDependencies, request: WriteRequest): Promise<void> {
   const { definition, target, admission } = request
   if (reviewers === undefined) throw serviceUnavailable('this server cannot authorize the deletion')

@@ -18,8 +18,8 @@ export type RetryOptions = {
   /** Maximum number of evaluations that lose a race for the written object. */
   readonly attemptsMax: number
   /**
-   * Returns the key of the written object: requests that lost a race for it are serialized. null:
-   * each evaluation creates another object. Called only after an evaluation has returned a plan.
+   * Returns the key of the written object: requests that lost a race for it are serialized. null: a
+   * create, or a review. Called only after an evaluation has returned a plan.
    */
   readonly key: (() => Key) | null
   /**

@@ -126,7 +126,10 @@ async function openWhole(
   }
 }
 
-/** @returns why the database is not trusted @throws any other error, unchanged or with a remedy */
+/**
+ * @returns why the database is not trusted
+ * @throws any other error; a DatabaseError names the database, and the remedy for `io`
+ */
 function distrustReason(name: string, cause: unknown): string {
   if (!(cause instanceof DatabaseError)) throw cause
   const { code, message } = cause

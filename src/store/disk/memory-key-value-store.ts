@@ -85,8 +85,8 @@ class MemoryKeyValueStore implements KeyValueStore {
   }
 
   /**
-   * Copies the table but not the values: only starts, scrubs and snapshots for other members need
-   * it.
+   * Copies the table but not the values: only starts, scrubs, and snapshots that are sent or
+   * received need it.
    */
   snapshot(): KeyValueSnapshot {
     assert(!this.#isClosed, 'an open database is read')

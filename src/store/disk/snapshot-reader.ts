@@ -32,7 +32,10 @@ export class SnapshotReader implements SnapshotSource {
   #state: 'head' | 'pairs' | 'done' = 'head'
   #pairs = 0
 
-  /** @throws DatabaseError `damaged` when the head is; `io` when nothing was written yet */
+  /**
+   * @throws DatabaseError `damaged` when the head is, `unsupported` when a newer program wrote it;
+   *   `io` when it cannot be read, or nothing was written yet
+   */
   static async open(store: KeyValueStore, options: SnapshotReaderOptions): Promise<SnapshotReader> {
     const contents = store.snapshot()
     try {

@@ -55,7 +55,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what `ByteWriter` wrote. @throws DatabaseError `damaged` when the bytes end early */
+/** Reads what `ByteWriter` wrote. @throws DatabaseError `damaged`: they end early or are invalid */
 export class ByteReader {
   readonly #buffer: Buffer
   #at: number

@@ -43,7 +43,7 @@ export type HistoryBounds = { readonly events: number; readonly bytes: number }
  *   gone   │ recorded; versions   │ recorded, and kept │
  *          │ on disk              │ as values          │
  *
- * A record takes about 50 bytes, mostly in typed arrays, so the whole window is searched in memory.
+ * A record takes about 60 bytes, mostly in typed arrays, so the whole window is searched in memory.
  * A version is removed (from memory, disk and digest) when its successor's event is trimmed; the
  * version that a deletion creates is removed with its own event.
  */
@@ -325,7 +325,10 @@ type Segment = {
 const segmentEvents = 1024
 /** Events that one turn drops from memory: some 20 ms. */
 const shrinkEventsMax = 4096
-/** Almost two seconds of writes at full rate. A watch that is later makes its frames by itself. */
+/**
+ * At 2,300 events a second, almost two seconds of them. A watch that is later makes its frames by
+ * itself.
+ */
 const recentEvents = 4096
 const kinds = ['created', 'updated', 'deleted'] as const
 const lastFlag = 0x80

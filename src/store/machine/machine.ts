@@ -63,6 +63,7 @@ export class Machine {
    * @returns the outcome of each command of `session`
    * @throws DatabaseError `unsupported` before an entry that raises the feature level beyond this
    * member's
+   * @throws MalformedCommandError below feature level 3, for a command that cannot be decoded
    */
   apply(entries: readonly Entry[], session: number): SettledProposal<Outcome>[] {
     const settled: SettledProposal<Outcome>[] = []
@@ -121,7 +122,7 @@ export class Machine {
     }
   }
 
-  /** Returns the feature level that a command raises the cluster to; 0 when it does not. */
+  /** Returns the feature level that a command requests; 0: it requests none. */
   #levelAfter(command: Command | null): number {
     if (command === null) return 0
     if (command.kind === 'raise-feature-level') return command.level

@@ -11,7 +11,8 @@ import type { RecordOwner } from './slab.ts'
  *            └────────────────────────────────────────────────────────────┘
  *
  * The bytes of a record never change once they are in a slab, and no slab is used again. A reader
- * of a released record has a copy of it, so that it does not keep a slab in memory.
+ * of a released record has a copy of it, so that it does not keep a slab in memory. Only a slab
+ * with a single record may stay with its reader.
  *
  * Sparse slabs are emptied one after the other, at the pace of the releases: for each released
  * byte, about two are copied. So no release takes long, however many slabs are sparse at the same

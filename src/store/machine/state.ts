@@ -11,7 +11,10 @@ import { ObjectTable } from './object-table.ts'
 import { Sessions } from './proposer-sessions.ts'
 import { StorageUsage } from './storage-usage.ts'
 
-/** The whole replicated state as one record. Only `Machine` writes to it. */
+/**
+ * The whole replicated state as one record. Once it is loaded, only `Machine` changes what is
+ * replicated.
+ */
 export type MachineState = {
   /** Index of the last applied entry. */
   appliedIndex: LogIndex

@@ -116,7 +116,8 @@ export function sizeRefusalOf(
 }
 
 /**
- * Whether usage begins an alarm, whatever caused it: a write that makes room, or a smaller quota.
+ * Whether usage begins an alarm, whatever caused it: for example a deletion, a write that makes
+ * room, or a smaller quota.
  */
 export function beginsAlarm(usedBytes: number, storageBytesMax: number): boolean {
   return usedBytes > storageBytesMax

@@ -45,7 +45,7 @@ export class WatchHub implements CursorHost {
     return this.#open.size
   }
 
-  /** @throws StoreError `compacted`, `overloaded`, `stopped` */
+  /** @throws StoreError `compacted`, `overloaded`, `quarantined`, `stopped` */
   open(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {
     const { machine, limits } = this.#options
     const isWhole = prefix === ALL_OBJECTS || scopeOf(prefix).level !== 'all'

@@ -4,7 +4,7 @@ import { celLimits } from '../limits.ts'
 
 /** A regular expression of Go's `regexp`, which matches in linear time. */
 export type CelRegex = {
-  /** Number of instructions; matching takes about as many steps per character. */
+  /** Number of instructions; matching visits at most as many per character. */
   readonly size: number
   /** Whether a part of it may match letters of either case. */
   readonly ignoresCase: boolean
