@@ -131,7 +131,7 @@ function comparedRow(figure: Figure, now: readonly number[], before: readonly nu
 
 /**
  * Returns whether the goal is met: by the ratios, or by the figure itself if the other commit was
- * not measured. Empty: there is no goal for it.
+ * not measured. Empty: there is no goal for it, or none that the ratio could be compared with.
  */
 function metCompared(
   figure: Figure,

@@ -11,8 +11,8 @@ const nodes = 3
 
 /**
  * Starts three durable members of another commit on this machine, with its own `orchctl`. Only what
- * every commit has in common is used: the flags of `cluster up` and `cluster down`, and the files
- * `config.yaml` and `pid` of a member.
+ * every commit has in common is used: the flags of `cluster up` and `cluster down`, the file
+ * `pki/ca.crt`, and the files `config.yaml` and `pid` of a member.
  *
  * @param directory removed first. Not under /tmp, which may be a RAM disk
  */

@@ -11,8 +11,9 @@ export interface Consensus<Outcome> extends MembershipPort {
   /** The id of this member's cluster; null: the cluster is not founded yet. */
   readonly clusterId: string | null
   /**
-   * The last status from the raft thread, which sends a change of leader or term at once and the
-   * rest periodically. The applied indexes are those of the api thread, so they are current.
+   * The last status from the raft thread, which sends a change of role, term, leader or
+   * configuration at once and the rest periodically. The applied indexes are those of the api
+   * thread, so they are current.
    */
   readonly status: ConsensusStatus
   /**

@@ -122,7 +122,7 @@ export interface LogStore {
    * Returns consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but
    * at least one).
    * @throws LogError `compacted` when `from` is at or below the base, `missing` above the last
-   * index
+   * index, `damaged` or `io` when the disk does not return the entries
    */
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
   /**

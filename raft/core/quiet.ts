@@ -9,9 +9,10 @@ import type { State } from './state.ts'
  * announce that the next one may come later ("quiet"). A follower that receives such a heartbeat
  * waits longer before it campaigns or votes for another member, so long that one lost heartbeat
  * changes nothing, and confirms this in its response. When every follower has confirmed, the
- * leader sends heartbeats at the longer interval. An entry, a configuration change, a lost
- * connection or a delay of the leader's own thread, which could make a rare heartbeat too late,
- * ends the quiet time. Then the leader sends usual heartbeats again, and each of its messages
+ * leader sends heartbeats at the longer interval. The quiet time ends with an entry, a
+ * configuration change, a transfer of leadership, a leader that wants a lease, a follower that lags
+ * or does not respond, a lost connection, or a delay of the leader's own thread, which could make a
+ * rare heartbeat too late. Then the leader sends usual heartbeats again, and each of its messages
  * restores the usual timeouts of the follower that receives it.
  *
  * - Safety does not depend on this: timeouts only get longer, for campaigning as for voting, so the

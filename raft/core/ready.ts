@@ -1,7 +1,7 @@
 import type { Message, ReadContext } from './message.ts'
 import type { Configuration, Entry, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
-/** Why a proposal or a read is dropped; it certainly has no effect. */
+/** Why a proposal, a read or a configuration change is dropped; it certainly has no effect. */
 export type Dropped =
   'no-leader' | 'not-leader' | 'transferring' | 'too-many-uncommitted' | 'too-many-reads' | 'term-changed'
 

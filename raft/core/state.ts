@@ -84,7 +84,7 @@ export type State = {
   electionElapsed: number
   /**
    * Election timeout, drawn at every transition: between electionTicks and twice as many; more
-   * after `resign`.
+   * after `resign`. At the start in term 0: `firstElectionTicks`, if set.
    */
   electionDue: number
   /** The leader whose message came last, and its term; null: none since the start. */
@@ -92,8 +92,8 @@ export type State = {
   /** The peers that have ended, as the transport reported: at most all members. */
   readonly ended: Set<NodeId>
   /**
-   * Ticks since this member requested pre-votes or granted one, or since a peer ended; see
-   * `ended-leader.ts`.
+   * Ticks since this member requested pre-votes or granted one. More after the report that the
+   * leader has ended, so that the first early campaign comes sooner; see `ended-leader.ts`.
    */
   earlyElapsed: number
   heartbeatElapsed: number

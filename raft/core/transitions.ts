@@ -17,6 +17,9 @@ import type { LogIndex, NodeId, Term } from './types.ts'
  *        └──────────────────────────┴──────────────────────────┴────────────────────────────┘
  *            a later term, a leader of this term, a lost election, no contact with a quorum
  *
+ * Further causes: a leader resigns or is no longer a voter; a pre-candidate that campaigns early
+ * helps a rival; a timeout passes while the member may not campaign.
+ *
  * On a timeout-now message a follower or pre-candidate becomes candidate directly.
  */
 

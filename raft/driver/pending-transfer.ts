@@ -5,7 +5,8 @@ import { healthiestSuccessor } from '../protocol/consensus-status.ts'
 /**
  * Selects the target of a leadership transfer: the healthiest voter first, then the next one
  * whenever the core has abandoned a transfer, which it does after an election timeout. `next` is
- * called whenever ticks have passed while this member leads; the caller makes the transfer.
+ * called when `transferAway` begins, and whenever ticks have passed while this member leads; the
+ * caller makes the transfer.
  */
 export class PendingTransfer {
   #untilMs: number | null = null

@@ -51,6 +51,7 @@ export type RaftActorOptions = {
  * log: opened ──> api: recovered ──> api: start ──> founding ──> driver runs ──> api: stop ──>
  * log: stop ──> stopped
  *
+ * A damaged log sends `damaged` first, and `opened` once it is repaired, which begins at `start`.
  * There is no driver before the cluster is founded (see `Founding`). A failure of the log is fatal,
  * except while this thread stops.
  */

@@ -45,9 +45,10 @@ export type RelaysDependencies = {
 
 /**
  * The messages between members that are not part of the Raft algorithm, one relay for each concern.
- * Each relay serves the api thread of this member and the same relay of its peers. A new concern
- * gets its own relay and a case in `fromPeer`. (`SelfMembership` and `FoundingDriver` handle their
- * own messages.)
+ * Most relays serve the api thread of this member and the same relay of its peers. `SnapshotOutbox`
+ * and `SnapshotInbox` serve each other, and `EntryRelay` serves the `LogRepair` of peers. A new
+ * concern gets its own relay and a case in `fromPeer`.
+ * (`SelfMembership` and `FoundingDriver` handle their own messages.)
  */
 export class Relays {
   readonly proposals: ProposalRelay

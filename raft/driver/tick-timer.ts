@@ -48,8 +48,8 @@ const TICKS_BEFORE_TIMEOUT = LATE_TICKS_MAX + 1
 /**
  * Counts time in ticks. A wake-up of a thread costs far more than the work of a tick, so a member
  * that has a leader passes several ticks at once: its timer fires when the core has something to
- * do. Ticks are also passed before each message of a peer or of the api thread, so that a timeout
- * of n ticks never takes less than n - 1 ticks of time.
+ * do. Ticks are also passed before each message of a peer or of the api thread and each report of
+ * the transport, so that a timeout of n ticks never takes less than n - 1 ticks of time.
  */
 export class TickTimer {
   readonly #options: TickTimerOptions

@@ -242,8 +242,8 @@ export class Applier<Outcome> {
   }
 
   #readDone(from: LogIndex, entries: readonly Entry[] | null): void {
-    // The entries were compacted during the read. Only a snapshot causes that, and its installation
-    // follows.
+    // The entries were compacted during the read, because of a snapshot or of a quarantined state:
+    // the installation of a snapshot follows.
     if (entries === null || entries.length === 0) return
     if (from === this.#received + 1) this.#push(entries, false)
     this.#run()

@@ -139,8 +139,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
    * Starts consensus, and applies committed entries beyond `machine.appliedDisk` again.
    *
    * @param machine an open state machine, to which no other code may apply entries
-   * @throws ConsensusError `stopped`: the log and the database do not belong together, or this
-   *   member is stopping
+   * @throws ConsensusError `stopped`: the log could not be recovered, the log and the database do
+   *   not belong together, or this member is stopping or has failed
    */
   async start(machine: StateMachine<Outcome>): Promise<void> {
     const { base, lastIndex } = await this.#recovered.promise

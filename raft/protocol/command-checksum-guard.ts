@@ -7,10 +7,10 @@ import { isEnvelope } from './envelope.ts'
 /*
  * A command whose bytes changed in a member's memory must not be committed, because no member
  * could apply it. So its checksum is verified when the command enters a member, when it leaves the
- * member and before it becomes durable. An altered command of a peer is dropped like a lost
- * message, as the peer's own copy may be intact. An altered command that this member was about to
- * send or write ends the process: its memory may have changed elsewhere too, where nothing detects
- * it. Commands that are durable already were verified before.
+ * member, before it becomes durable, and before it is applied. An altered command of a peer is
+ * dropped like a lost message, as the peer's own copy may be intact. An altered command that this
+ * member was about to send, write or apply ends the process: its memory may have changed elsewhere
+ * too, where nothing detects it. Commands that are durable already were verified before.
  */
 
 /**

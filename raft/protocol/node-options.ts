@@ -88,11 +88,12 @@ export type NodeLimits = {
 
   /**
    * A leader whose log or state machine is stalled for this long with pending work transfers
-   * leadership.
+   * leadership. A leader that can commit nothing for this long resigns.
    */
   readonly stallMsMax: number
   /**
-   * Minimum interval of such transfers: if all members are slow, repeated transfers do not help.
+   * Minimum interval of such transfers, and of such resignations: if all members are slow, repeated
+   * ones do not help.
    */
   readonly stallCooldownMs: number
 

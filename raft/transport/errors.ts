@@ -6,7 +6,7 @@ import { CodedError } from '../../base/coded-error.ts'
  *   than expected.
  * - `lost-log`: the peer has recorded another log for this member, so it always refuses this
  *   member.
- * - `refused`: the other side refused the stream with a reason.
+ * - `refused`: one of the two sides refused the stream with a reason.
  * - `unreachable`: no link, or it broke.
  * - `busy`: a snapshot to or from that peer is in progress, or another process is connected as this
  *   member.

@@ -93,8 +93,8 @@ export type TransportCounters = {
   framesReceived: number
   bytesReceived: number
   /**
-   * Messages that were not sent, because the link was down, its queue full, the frame too large, or
-   * the program of the peer too old for the message.
+   * Messages that were not sent, because there was no link or it was down, its queue was full, the
+   * frame too large, or the program of the peer too old for the message.
    */
   messagesDropped: number
   /** Refused callers. */

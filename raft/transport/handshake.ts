@@ -23,9 +23,10 @@ export type HandshakeContext = {
 }
 
 /**
- * Checks a hello against the caller's certificate, which alone proves its identity, against this
- * member's configuration, and against its cluster ID unless one of the two is still gathering.
- * `HandshakeContext.verify` checks the log ID, and the cluster ID again.
+ * Checks a hello: its protocol versions, its cluster name, its founding members, the caller's
+ * certificate, which alone proves its identity, this member's configuration, and its cluster ID
+ * unless one of the two is still gathering. `HandshakeContext.verify` checks the log ID, and the
+ * cluster ID again.
  *
  * @param certified the member that the caller's verified certificate names; null without one
  * @returns null: accepted

@@ -29,7 +29,7 @@ export type CertificateInventoryDependencies = {
 /** How long a list is reused: building one reads the files of the certificates. */
 const keptMs = 10_000
 
-/** All certificates that this member uses: for metrics, the log and operators. */
+/** The `certificatesInUse` of this member: for metrics, the log and operators. */
 export class CertificateInventory {
   readonly #config: Config
   readonly #clock: Clock

@@ -111,7 +111,7 @@ function tokensOf(path: string): ReturnType<typeof tokenFile> {
   }
 }
 
-/** @param more methods in addition to certificates and those of `access` */
+/** @param more methods in addition to proxies, certificates and those of `access` */
 export function authenticatorOf(
   config: Config,
   dependencies: {

@@ -73,7 +73,7 @@ export type ServingDependencies = {
 /**
  * Starts serving clients.
  * @returns the URL
- * @throws StartError `address`
+ * @throws StartError `address`, or `usage` for an unusable file
  */
 export async function serve(site: MemberContext, dependencies: ServingDependencies): Promise<string> {
   const { config, closing } = site

@@ -46,8 +46,8 @@ export type DroppedEntries = {
  * candidate whose last entry is newer, so the last term alone could choose a log that lacks the
  * committed entry.
  *
- * @throws BackupError `refused`: different clusters, no intact candidate, none that was in a
- * cluster, or a majority that needs no recovery
+ * @throws BackupError `refused`: different clusters, two directories of one member, no intact
+ * candidate, none that was in a cluster, or a majority that needs no recovery
  * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", sections
  * 5.4.1 and 5.4.2
  */

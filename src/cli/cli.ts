@@ -94,7 +94,7 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
     )
     .option(
       '--peer-port <port>',
-      'peer port of the first member; the others get the next ones (default: 1000 above --client-port)',
+      'peer port of the first member; the others get the next ones (default: 1000 above --client-port, or below if that is over 65000)',
       wholeNumber(1, 65_000),
     )
     .option('--timeout <seconds>', 'how long to wait until it is ready', wholeNumber(1, 3600), 60)

@@ -29,7 +29,7 @@ export function readEndpoints(path: string, host: CredentialHost = processHost):
 /**
  * Returns all contexts of the file of a local cluster, the current one first.
  *
- * @throws CliError `failed` with the file
+ * @throws CliError `failed` with the file, `usage` for a list of files
  */
 export function readAllEndpoints(path: string): readonly Endpoint[] {
   return readContexts(path, processHost, (config, first) =>

@@ -16,7 +16,7 @@ export type RestoreFrom = { readonly file: string; readonly secret: Secret | nul
  * Prepares a cluster of new members, each created from the snapshot, with the keys of the local
  * cluster. The file is verified first.
  *
- * @throws BackupError, CliError `failed`
+ * @throws BackupError, CliError, StartError, or the error of the disk
  */
 export async function prepareRestored(
   terminal: Terminal,

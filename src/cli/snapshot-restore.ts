@@ -80,7 +80,7 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
   }
 }
 
-/** @throws BackupError, or the error of the disk */
+/** @throws BackupError, StartError, or the error of the disk */
 export async function restoreMember(
   terminal: Terminal,
   file: string,

@@ -77,7 +77,8 @@ Examples:
   orchctl storage migrate crontabs.example.com
   orchctl storage migrate --all --rate 50
 
-Exit codes: 0 all objects are in the storage version, 1 some are not, or it was interrupted, 2 the command line is wrong.`
+Exit codes: 0 all objects are in the storage version, or could be (--dry-run), 1 some are not, or it failed or was
+interrupted, 2 the command line is wrong.`
 
 /** @returns whether everything is migrated */
 async function migrate(

@@ -47,8 +47,8 @@ export type MigrationResult = MigrationCounts & {
 /** Failures that are shown. */
 const FAILURES_SHOWN_MAX = 10
 /**
- * Maximum passes. The migration ends with a pass that finds only objects that earlier passes have
- * updated.
+ * Maximum passes, and attempts to change the status. The migration ends with a pass that finds only
+ * objects that earlier passes have updated.
  */
 const PASSES_MAX = 10
 
@@ -78,8 +78,8 @@ export class StorageMigration {
   }
 
   /**
-   * @throws CliError `failed`: objects cannot be listed, the definition changed, its status cannot
-   * be changed, or every pass finds new objects
+   * @throws CliError `failed`: no member answers, objects cannot be listed, the definition changed,
+   * its status cannot be changed, or every pass finds new objects
    */
   async run(): Promise<MigrationResult> {
     const { definition } = this.#target

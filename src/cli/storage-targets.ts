@@ -40,7 +40,8 @@ type Discovered = {
  * Returns the resources to migrate: those that are named, or all that can have objects in several
  * versions.
  *
- * @throws CliError `usage` for a name that no resource has, or several have
+ * @throws CliError `usage` for a name that no resource has, or several have; `failed` when the
+ * server does not return them
  */
 export async function storageTargets(
   client: Pick<ApiClient, 'object'>,

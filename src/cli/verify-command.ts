@@ -62,8 +62,8 @@ What is checked:
   reads on one connection        never go back, of any version
   members are equal in the end   byte for byte at one revision
 
-The command uses only the standard API, so it works against any Kubernetes API server. It needs the permission to create a
-namespace (or --namespace) and to write ConfigMaps in it. The cluster may be broken in any way during the run: a call without a
+The command uses only the standard API, so it works against any Kubernetes API server. It needs the permission to create and
+delete a namespace (or --namespace), and to read and write ConfigMaps in it. The cluster may be broken in any way during the run: a call without a
 response counts as one that may have happened, or may still happen. An interrupt (SIGINT, SIGTERM, SIGHUP) ends the traffic
 and checks what there is; a second one ends the program and leaves its namespace behind.
 

@@ -26,7 +26,8 @@ const endpointsMax = 16
 /**
  * Returns the given endpoints, or the contexts of a kubeconfig, with credentials.
  *
- * @throws CliError `usage`: the flags are incompatible; `failed`: a file cannot be used
+ * @throws CliError `usage`: the flags are wrong, or there are too many endpoints; `failed`: a file
+ * cannot be used
  */
 export function verifyEndpoints(flags: EndpointFlags): readonly Endpoint[] {
   const found = endpointsOf(flags)

@@ -163,7 +163,7 @@ export const flags = {
   'audit-log-mode': choice(
     ['blocking', 'blocking-strict', 'batch'],
     'blocking',
-    'blocking: a request waits until its first event is written or lost. blocking-strict: it is refused when the event is lost. batch: no request waits; beyond 10000 unwritten events the newest are lost.',
+    'blocking: a request waits until its first event is written or lost. blocking-strict: it is refused when the event is lost. batch: no request waits; beyond 10000 unwritten events or 32 MiB of them the newest are lost.',
   ),
   'audit-webhook-config-file': file(
     'Kubeconfig of a server that receives audit events as lists by POST. Requests do not wait for it. Needs --audit-policy-file.',

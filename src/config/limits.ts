@@ -21,8 +21,8 @@ export const limits = Object.freeze({
   /** Bytes of one message between peers. The default of gRPC is 4 MiB. */
   messageBytesMax: 8 * MiB,
   /**
-   * Requests in progress, by kind, without watches, backend streams and health checks. When full:
-   * 429, `Retry-After: 1`.
+   * Requests in progress, by kind, without watches, backend streams and health checks; the defaults
+   * of two flags. When full: 429, `Retry-After: 1`.
    */
   requestsReadingMax: 400,
   requestsWritingMax: 200,
@@ -104,7 +104,10 @@ export const limits = Object.freeze({
   sessionMemoryMbMax: 64,
   /** Bytes of the request line and all headers. When full: 431; in HTTP/2 the stream is reset. */
   headerBytesMax: 64 * KiB,
-  /** Ms of one request; a shorter `timeout` parameter applies. Longer: 504. */
+  /**
+   * Ms of one request, the default of `--request-timeout`; a shorter `timeout` parameter applies.
+   * Longer: 504. Also ms to receive one in HTTP/1.1. Longer: 408.
+   */
   requestMsMax: 60_000,
   /** Ms that a client may read nothing while data is pending. Longer: it is disconnected. */
   writeStallMsMax: 60_000,
@@ -121,7 +124,7 @@ export const limits = Object.freeze({
   customKindSeriesMax: 1000,
   /**
    * Combinations of the labels of requests with series of their own: a scrape formats all of them,
-   * 30 lines each. When full: further ones are counted as unknown resources.
+   * 50 lines or more each. When full: further ones are counted as unknown resources.
    */
   requestSeriesMax: 1000,
   /** Syncs that measure the disk at the start, the bytes of each, and their total time. */

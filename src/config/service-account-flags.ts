@@ -6,7 +6,7 @@ export const serviceAccountFlags = {
   'service-account-key-file': list(
     [],
     'FILE,…',
-    'Keys (PEM) that verify service account tokens: public keys, private keys or certificates, ECDSA P-256 or RSA. Unset: the key of the client port. The shared keys verify, too.',
+    'Keys (PEM) that verify service account tokens: public keys, private keys or certificates, ECDSA P-256 or RSA. Unset: the key of the client port. The keys that sign verify, too, and so do the shared keys.',
   ),
   'service-account-signing-key-file': text(
     '',
@@ -33,7 +33,7 @@ export const serviceAccountFlags = {
   'root-ca-file': text(
     '',
     'FILE',
-    'CA certificates (PEM) that verify the servers, for Secrets with service account tokens. Unset: --client-ca-file, if it verifies --tls-cert-file.',
+    'CA certificates (PEM) that verify the servers, for Secrets with service account tokens and for the ConfigMaps that Pods and joining nodes read. Unset: the CA certificates that verify clients, if they verify the certificate of the client port.',
   ),
   'api-audiences': list(
     [],

@@ -86,8 +86,8 @@ export function readIdentity(directory: string): MemberIdentity | null {
 }
 
 /**
- * Parses the identity of a member that joined. Its id is stored only here, so the file carries a
- * checksum.
+ * Parses the identity of a member that joined. Its id does not follow from its name, so the file
+ * carries a checksum.
  * @throws StartError `data-directory`
  */
 function joinedIdentityOf(path: string, found: Readonly<Record<string, unknown>>): MemberIdentity {
@@ -129,7 +129,7 @@ export function joinedIdentity(directory: string): MemberIdentity | null {
 
 /**
  * Writes the identity; durable on return.
- * @throws PkiError `exists`
+ * @throws PkiError `exists`, `unusable`
  */
 export function writeIdentity(directory: string, identity: MemberIdentity): void {
   const { joined, ...rest } = identity

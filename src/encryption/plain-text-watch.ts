@@ -13,7 +13,10 @@ export type PlainTextWatchOptions = {
 }
 
 const eventsPerTurn = 128
-/** Delay before following again after the store was quarantined or refused a watch. */
+/**
+ * Delay before following again after events were lost, or the store was quarantined or refused a
+ * watch.
+ */
 const retryMs = 1000
 
 /**

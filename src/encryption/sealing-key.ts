@@ -18,7 +18,7 @@ export interface SealingKey {
   readonly name: string
   /**
    * Returns how to encrypt now. A promise while a key management service is called.
-   * @throws ApiError it cannot be reached
+   * @throws ApiError no data key can be used, because that service fails
    */
   sealing(deadlineMs: number): Sealing | Promise<Sealing>
   /**

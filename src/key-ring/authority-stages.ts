@@ -10,7 +10,7 @@ export type SharedAuthority = {
   readonly notAfterMs: number
   /** The private key. null: a later authority signs, this one is only trusted */
   readonly sealed: Sealed | null
-  /** `next`: it does not sign yet. `promoted`: an operator let it replace the earlier one. */
+  /** `next`: it does not sign yet. `promoted`: it was announced first, and replaced another one. */
   readonly stage: 'next' | 'promoted' | null
 }
 

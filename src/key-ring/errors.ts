@@ -2,7 +2,7 @@ import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `unknown-key`: there is no key of that ID
- * - `no-keys`: the leader has not created the first key yet
+ * - `no-keys`: the leader has not created the first key or authority yet
  * - `full`: there are too many keys that tokens in use may need
  * - `storage`: the storage is full
  * - `too-large`: the keys exceed the size limit of objects

@@ -60,7 +60,7 @@ export class SharedAuthorities {
     this.#listeners.add(listener)
   }
 
-  /** The authorities that may have signed certificates of clients: PEM, or an empty text. */
+  /** All authorities, also the next and the earlier ones: PEM, or an empty text. */
   get certificates(): string {
     return this.#current.map(({ certificate }) => certificate).join('')
   }

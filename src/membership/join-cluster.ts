@@ -34,8 +34,9 @@ const [firstPauseMs, pauseMsMax] = [250, 2000]
  * a join that a crash interrupted: the nonce of this join is durable before it is sent, and the
  * claim before the files of the member are written.
  *
- * @throws StartError `usage`: the request is rejected, with the reason; `join`: no member accepted
- * it in time, or an answer is not understood; `data-directory`: it has a log, or is damaged
+ * @throws StartError `usage`: the token or the authority is wrong, the request is rejected, or no
+ * address can help; `join`: no member accepted it in time, or an answer is not understood;
+ * `data-directory`: it has a log, or is damaged
  */
 export async function joinCluster(
   options: JoinOptions,

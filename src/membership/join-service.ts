@@ -107,9 +107,10 @@ export type EnrolledMember = {
 }
 
 /**
- * Why no token was made: `taken`: another member has the name or an address; `unknown`: there is no
- * such voter; `unready`: this cluster cannot add members in its current state; `full`: too many
- * tokens are pending, or the storage quota is used up; `busy`: concurrent writes.
+ * Why no token was made, or no process joined: `taken`: another member has the name or an address;
+ * `unknown`: there is no such voter; `unready`: this member or this cluster cannot add members in
+ * its current state; `full`: too many tokens are pending, or the storage is full; `busy`:
+ * concurrent writes.
  */
 export type IssueErrorCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
 
@@ -186,7 +187,8 @@ export class JoinService {
    *
    * @param tokenId of a token whose secret was verified
    * @param deadlineMs on the monotonic clock
-   * @throws JoinError, MembershipError, ConsensusError, IssueError `busy`, or an error of `records`
+   * @throws JoinError, MembershipError, ConsensusError, IssueError `busy` or `full`, or an error of
+   * `records`
    */
   async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
     this.#foundedCluster()

@@ -25,9 +25,12 @@ export type MemberStatusWriterDependencies = {
 }
 
 const periodMs = 500
-/** Minimum time between two evaluations of the status; a new leader is evaluated at once. */
+/**
+ * Minimum time between two evaluations because of the status of consensus; a new term, role or
+ * configuration is evaluated at once.
+ */
 const lookMsMin = 100
-/** Minimum time between two writes that only update a lag. */
+/** Minimum time between two writes that only update a lag; pause while the storage is full. */
 const driftMsMin = 5000
 /** Pause after a write that failed. */
 const pauseMs = 500

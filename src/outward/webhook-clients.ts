@@ -7,7 +7,9 @@ import { OutwardClient } from './outward-client.ts'
 import type { OutwardCall, OutwardResult } from './outward-client.ts'
 import type { ClientCredentials } from '../pki/client-config.ts'
 
-/** The purpose of webhooks; each has credentials of its own. */
+/**
+ * The purpose of webhooks. The first two have different credentials; conversion uses none of them.
+ */
 export type WebhookPurpose = 'mutating' | 'validating' | 'conversion'
 
 /** Returns the credentials for a server by name; null: none. @source spec 5.8 */

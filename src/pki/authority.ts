@@ -81,8 +81,8 @@ export function loadAuthority(certificatePem: string, keys: KeyPair): Authority 
 /**
  * Issues a certificate that is not an authority, in PEM. It expires no later than its issuer.
  *
- * @throws PkiError `refused` when the issuer expires before the certificate would become valid, or
- * a name cannot be encoded
+ * @throws PkiError `refused` when the issuer expires before the certificate would become valid, a
+ * name cannot be encoded, or the key of the issuer is of a type that cannot sign
  * @source RFC 5280 section 4.2
  */
 export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): string {

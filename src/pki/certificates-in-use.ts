@@ -62,8 +62,8 @@ export type CertificateSources = {
 const perUseMax = 16
 
 /**
- * Returns every certificate that a member uses, by use and then by expiry, except shared
- * authorities that were replaced.
+ * Returns the certificates that a member uses in these ways, by use and then by expiry, except
+ * shared authorities that were replaced.
  */
 export function certificatesInUse(sources: CertificateSources): readonly CertificateInUse[] {
   const all = [...leaves(sources), ...authorities(sources), ...outwardOf(sources.outward)]

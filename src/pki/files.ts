@@ -13,7 +13,7 @@ export type Secrecy = 'secret' | 'public'
  */
 export const asideSuffix = '.new'
 
-/** Maximum size of PEM files and kubeconfigs. */
+/** Maximum size of the files that are read whole, such as PEM files and kubeconfigs. */
 const fileBytesMax = 4 * 1024 * 1024
 
 /**

@@ -55,7 +55,7 @@ export type MemberKeys = {
  *
  * @param directory of the created keys
  * @param company `among-others`: the member joined a cluster, or is about to
- * @throws StartError `keys`
+ * @throws StartError `keys`; PkiError for keys that the member makes itself
  */
 export function memberKeys(
   dependencies: MemberKeysDependencies,

@@ -24,7 +24,8 @@ const shortMs = 8 * 60 * 60 * 1000
  * Issues the certificate of a request that satisfies the rules of its signer, in PEM. It has the
  * subject, the key and the names of the request, and the usages; other extensions are dropped.
  *
- * @throws PkiError `refused`: the authority is not valid now, or the names cannot be encoded
+ * @throws PkiError `refused`: the authority is not valid now, its key cannot sign, or the names
+ * cannot be encoded
  * @source upstream `pkg/controller/certificates/authority/policies.go`, `signer/signer.go`
  */
 export function signRequest(

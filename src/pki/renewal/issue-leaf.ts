@@ -12,7 +12,7 @@ export type Pair = { readonly certificate: string; readonly key: string }
 /**
  * Issues a certificate with a new key, and with subject, names and usages of an earlier one.
  *
- * @throws PkiError `refused` when the authority expires before the certificate would become valid
+ * @throws PkiError `refused`, as `issueCertificate`
  */
 export function reissue(
   authority: Authority,
