@@ -236,7 +236,7 @@ void describe('a slow or broken audit log', () => {
     assert.match(await metrics.metrics(), /apiserver_audit_requests_rejected_total 0/)
   })
 
-  void test('blocking: a request that no rule audits does not wait', async (t) => {
+  void test('blocking-strict: a request that no rule audits does not wait', async (t) => {
     const { server, log, metrics } = await start(t, { rules: [{ level: 'None' }], mode: 'blocking-strict' })
     log.holdUp()
     assert.equal((await server.ask('GET', '/version')).status, 200)
