@@ -164,7 +164,7 @@ void describe('a log on a full disk', () => {
     assert.equal(await member.stop(), 0)
   })
 
-  void test('in blocking-strict mode a full disk refuses audited requests and serves all others', async (t) => {
+  void test('in blocking-strict mode an audited request is refused on a full disk, and another one is served', async (t) => {
     const { member } = await start(t, {
       'audit-policy-file': policy('strict.yaml'),
       'audit-log-path': '/dev/full',

@@ -27,7 +27,7 @@ void describe('@kubernetes/client-node', () => {
     return own.makeApiClient(CoreV1Api)
   }
 
-  void test('each typed verb, sent to another member than the one before, sees the effect of that one', async () => {
+  void test('typed verbs, each sent to another member than the one before, see the effect of that one', async () => {
     const made = await api('n1').createNamespacedConfigMap({
       namespace,
       body: { metadata: { name: 'typed' }, data: { a: '1' } },

@@ -80,7 +80,7 @@ void describe('an event', () => {
     assert.doesNotMatch(JSON.stringify(events), /hidden/)
   })
 
-  void test('an audit event has the bodies of its level in any encoding', async (t) => {
+  void test('an audit event has the bodies of its level: requests in YAML and JSON, a response in protobuf', async (t) => {
     const requests = { level: 'Request', verbs: ['create', 'patch', 'delete'] }
     const { requested } = await start(t, { rules: [requests, ...everything], ...ended })
     const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n'
