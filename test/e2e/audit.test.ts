@@ -164,7 +164,7 @@ void describe('a log on a full disk', () => {
     assert.equal(await member.stop(), 0)
   })
 
-  void test('in blocking-strict mode a full disk refuses audited requests and serves all others', async (t) => {
+  void test('in blocking-strict mode an audited request is refused on a full disk, and another one is served', async (t) => {
     const { member } = await start(t, {
       'audit-policy-file': policy('strict.yaml'),
       'audit-log-path': '/dev/full',
@@ -179,7 +179,7 @@ void describe('a log on a full disk', () => {
   })
 })
 
-void test('a webhook receives all events, including those that it rejected first and those of the shutdown', async (t) => {
+void test('a webhook receives the events that it rejected at first, and those that wait when the member stops', async (t) => {
   const posts: { readonly authorization: string; readonly items: readonly LoggedEvent[] }[] = []
   let failing = 2
   const receiver = createServer((request, reply) => {

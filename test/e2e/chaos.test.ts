@@ -1,8 +1,8 @@
 /*
- * Goal: `orchctl chaos` injects the documented faults into a real cluster and reverts all of them
- * however it ends; `long/chaos` checks what clients see during the faults.
- * Method: the shipped commands on clusters of their own; runs are interrupted and killed in the
- * midst of every fault that outlives them; the state of processes is read from /proc.
+ * Goal: `orchctl chaos` reverts pauses and partitions however it ends, and injects only faults for
+ * which the cluster was made; `long/chaos` checks what clients see during all kinds of faults.
+ * Method: the shipped commands on clusters of their own; runs are interrupted and killed during a
+ * pause and during a partition; the state of processes is read from /proc.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

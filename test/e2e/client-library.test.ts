@@ -27,7 +27,7 @@ void describe('@kubernetes/client-node', () => {
     return own.makeApiClient(CoreV1Api)
   }
 
-  void test('create on one member, read, patch, list and delete on others', async () => {
+  void test('typed verbs, each sent to another member than the one before, see the effect of that one', async () => {
     const made = await api('n1').createNamespacedConfigMap({
       namespace,
       body: { metadata: { name: 'typed' }, data: { a: '1' } },

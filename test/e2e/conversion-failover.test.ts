@@ -1,8 +1,8 @@
 /*
  * Goal: a leader that is killed while a conversion webhook is in use leaves every object converted
  * exactly once, and reads and writes in the other version go on.
- * Method: three real processes; clients create and change objects in v2, which are stored in v1,
- * and list them in both, while the leader is killed.
+ * Method: three real processes; clients create, change and list objects in v2, which are stored in
+ * v1, while the leader is killed; at the end every member lists all of them in both versions.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'

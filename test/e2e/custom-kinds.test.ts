@@ -256,7 +256,7 @@ for (const domain of someDomains) {
       }
     })
 
-    void test('kubectl creates access reviews of each kind with strict validation', async () => {
+    void test('kubectl creates a token review and access reviews of each kind with strict validation', async () => {
       const attributes = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } }
       const reviews: readonly JsonObject[] = [
         { ...review('authentication', 'TokenReview'), spec: { token: 'x' } },

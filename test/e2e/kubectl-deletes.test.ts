@@ -1,8 +1,8 @@
 /*
  * Goal: what is deleted with kubectl is removed in the end, whatever it contains. Method: a real
  * kubectl against real processes; a namespace with objects of many kinds, custom ones too, with
- * finalizers, owners and Pods on nodes that do not exist. The domain k8s.io suffices: deletion does
- * not depend on it, and kubectl of the domain orch.io is the same program with other group names.
+ * finalizers and Pods on nodes that do not exist; owners with dependents; Pods on a node. The
+ * domain k8s.io suffices: deletion does not depend on it.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

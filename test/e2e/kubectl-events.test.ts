@@ -1,8 +1,8 @@
 /*
- * Goal: events are shown by kubectl and expire as they do upstream, in either API group and under
- * any leader.
- * Method: a real kubectl against a real process; three real processes with a short `--event-ttl`,
- * of which the leader is killed.
+ * Goal: kubectl shows, lists and selects the events of both API groups; events expire, also after a
+ * failover.
+ * Method: a real kubectl against a real process in each domain; three real processes with a short
+ * `--event-ttl`, of which the leader is killed.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -94,7 +94,7 @@ void describe('kubectl and large collections', () => {
     assert.deepEqual([table.length, table[0]?.split(/\s+/)[0]], [many + 1, 'NAME'])
   })
 
-  void test('spec 4.8.1: get --raw with limit and continue gives one version, and counts what is left', async () => {
+  void test('spec 4.8.1: get --raw with limit and continue gives one version, and a count of what is left until the last page', async () => {
     const names: string[] = []
     const versions = new Set<string>()
     let token = ''

@@ -94,7 +94,7 @@ void describe('kubectl with restricted permissions', () => {
     await onEveryMember('the token of a deleted account is refused', configs, read, isUnauthorized)
   })
 
-  void test('a role that is aggregated from others has their rules, and those of one that is added', async () => {
+  void test('an aggregated role gets the rules of a role that is labelled later, and no other rules', async () => {
     await ok(['create', 'clusterrole', 'sum', '--aggregation-rule=part=sum'])
     await ok(['create', 'clusterrole', 'part', '--verb=get', '--resource=configmaps'])
     await ok(['label', 'clusterrole', 'part', 'part=sum'])

@@ -168,7 +168,7 @@ for (const domain of someDomains) {
       assert.match(await ok(['describe', 'pdb', 'guarded']), /Allowed disruptions: +0$/m)
     })
 
-    void test('a Deployment is exposed, scaled, autoscaled, and changed by each form of set', async () => {
+    void test('a Deployment is exposed, scaled, autoscaled, and changed by set, which changes the selector of a Service too', async () => {
       await ok(['create', 'deployment', 'shop', '--image=registry.test/web:1', '--replicas=2', '--port=80'])
       await ok(['scale', 'deploy/shop', '--current-replicas=2', '--replicas=5'])
       const stale = ['scale', 'deploy/shop', '--current-replicas=2', '--replicas=1']

@@ -43,7 +43,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     const ok = (args: readonly string[], input?: string): Promise<string> =>
       kubectl.ok(cluster.kubeconfig, args, input)
 
-    void test('api-resources, version and namespaces', async () => {
+    void test('kubectl shows the kinds with their short names, the namespaces and the version', async () => {
       const resources = await ok(['api-resources'])
       for (const [plural, short] of [
         ['configmaps', 'cm'],

@@ -415,7 +415,7 @@ void test('the highest term that peers accept disturbs elections and does not pr
   }
 })
 
-void test('the real member returns, and all members have equal states', async () => {
+void test('the real member returns, and all members return the same list', async () => {
   peer.hangUp()
   stopped.start()
   await cluster.waitReady()

@@ -73,7 +73,7 @@ void describe('cluster members as kubectl objects', () => {
     )
   }
 
-  void test('get members shows role, leader and health of each member', async () => {
+  void test('get members has columns for role, leader and health, and explain describes the role', async () => {
     await until('all are ready', () => allReadyAt('n1'))
     const [head] = (await ok('get', 'members')).split('\n')
     assert.match(head ?? '', /^NAME +ROLE +LEADER +TERM +LAG +READY +VERSION +AGE$/)

@@ -1,6 +1,7 @@
 /*
  * Goal: a cluster grows, loses a machine for good and replaces it, transfers leadership, removes
- * its leader and shrinks under writes: no acknowledged write is lost, and no client waits for long.
+ * its leader and shrinks under writes: no acknowledged write is lost. The longest time without one
+ * is printed for each step.
  * Method: real processes of a cluster on this machine, changed by the shipped command; 8 writers, a
  * reader and a watcher whose traffic is checked afterwards, and `orchctl verify` on two members
  * that stay.

@@ -1,8 +1,8 @@
 /*
- * Goal: a node that has only a token joins, serves, renews its certificate and is restricted to its
- * own objects. Method: three real processes (`long/variants`: in each domain); a client acts as the
- * node agent: every step uses only what the step before gave it. openssl makes the requests, and
- * the administrator approves the one for a serving certificate.
+ * Goal: a node that has only a token joins, gets a serving certificate, renews its client
+ * certificate, and can register no other node. Method: three real processes (`long/variants`: in
+ * each domain); a client acts as the node agent: every step uses only what the step before gave it.
+ * openssl makes the requests, and the administrator approves the one for a serving certificate.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -32,7 +32,7 @@ type Request = {
 }
 
 for (const domain of someDomains) {
-  void test(`${domain}: a node joins by a token, gets and renews its certificates, and may change no other node`, async (t) => {
+  void test(`${domain}: a node joins by a token, gets its certificates, renews one, and may register no other node`, async (t) => {
     const names = namesOf(domain)
     const cluster = await ProcessCluster.start({ members: 3, domain, config })
     t.after(() => cluster.remove())

@@ -1,7 +1,8 @@
 /*
  * Goal: a member without a quorum reports that, acknowledges nothing, and recovers when the others
  * return.
- * Method: two of three real members are killed; the third gets requests of every kind.
+ * Method: two of three real members are killed; the third gets a write, reads and requests for its
+ * health, and has a watch.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

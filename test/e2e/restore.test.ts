@@ -71,7 +71,7 @@ async function kill(members: readonly MemberProcess[]): Promise<void> {
   await Promise.all(members.map((member) => member.stop('SIGKILL')))
 }
 
-void test('after two rounds of save, destroy and restore informers get 410 and recover', async (t) => {
+void test('after each of two restores of one snapshot informers get 410 and recover', async (t) => {
   const cluster = await ProcessCluster.start()
   const scratch = mkdtempSync(join(tmpdir(), 'orch-restore-'))
   const clients = cluster.members.map(({ client }) => client)

@@ -161,7 +161,7 @@ void describe('signing keys of three members', () => {
   })
 })
 
-void test('an added member receives the keys, and a removed member no longer has them', async (t) => {
+void test('the key is sealed for an added member, and no longer for a removed one', async (t) => {
   const cluster = await OrchctlCluster.up(t, 1)
   const keys = (...args: readonly string[]): readonly Key[] => {
     const { code, out, err } = cluster.run('keys', ...args, '-o', 'json')

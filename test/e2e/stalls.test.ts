@@ -1,9 +1,9 @@
 /*
  * Goal: a short stall of a member has no effect; a leader that stalls for longer transfers
  * leadership, once, to a healthy member; and no acknowledged write is lost.
- * Method: three real processes under writes and reads, each with one member of its own. A module
- * loaded into the shipped server stalls its api thread or the disk of its log. Leaders are counted
- * by term, as reported by all members.
+ * Method: three real processes under writes and reads; each writer and each reader stays with one
+ * member. A module loaded into the shipped server stalls its api thread or the disk of its log.
+ * Leaders are counted by term, as reported by all members.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

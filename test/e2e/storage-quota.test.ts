@@ -1,7 +1,7 @@
 /*
  * Goal: a client that fills the storage gets an error with a remedy through kubectl; the cluster
- * stays ready and readable; deleting objects or a whole namespace frees space without a restart,
- * and so does a larger quota.
+ * stays ready and readable; deleting a whole namespace frees space without a restart, and a larger
+ * quota takes effect at once.
  * Method: a real cluster with the smallest quota and the shortest history, kubectl and orchctl.
  */
 import assert from 'node:assert/strict'
@@ -18,7 +18,7 @@ import { until } from '../support/tools/until.ts'
 
 const exec = promisify(execFile)
 
-void test('a full quota refuses writes with the reason, and deletions end the alarm without a restart', async (t) => {
+void test('a full quota refuses writes with the reason, and the deletion of a namespace ends the alarm without a restart', async (t) => {
   const kubectl = Kubectl.find()
   const cluster = await ProcessCluster.start({
     members: 3,

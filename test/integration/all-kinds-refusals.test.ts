@@ -109,7 +109,7 @@ void test('spec 2: exactly one member of a union is set in every kind', async (t
   assert.ok(count > 15, `${count} unions`)
 })
 
-/** The immutable fields by kind, with another value. */
+/** Immutable fields of some kinds, each with another value. */
 const immutables: readonly (readonly [
   kind: string,
   steps: readonly (string | number)[],

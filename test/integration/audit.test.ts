@@ -80,7 +80,7 @@ void describe('an event', () => {
     assert.doesNotMatch(JSON.stringify(events), /hidden/)
   })
 
-  void test('an audit event has the bodies of its level in any encoding', async (t) => {
+  void test('an audit event has the bodies of its level: requests in YAML and JSON, a response in protobuf', async (t) => {
     const requests = { level: 'Request', verbs: ['create', 'patch', 'delete'] }
     const { requested } = await start(t, { rules: [requests, ...everything], ...ended })
     const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n'
@@ -236,7 +236,7 @@ void describe('a slow or broken audit log', () => {
     assert.match(await metrics.metrics(), /apiserver_audit_requests_rejected_total 0/)
   })
 
-  void test('blocking: a request that no rule audits does not wait', async (t) => {
+  void test('blocking-strict: a request that no rule audits does not wait', async (t) => {
     const { server, log, metrics } = await start(t, { rules: [{ level: 'None' }], mode: 'blocking-strict' })
     log.holdUp()
     assert.equal((await server.ask('GET', '/version')).status, 200)

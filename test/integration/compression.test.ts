@@ -93,7 +93,7 @@ void test('a short response is compressed only for clients that accept nothing e
   assert.match(refused.bytes.toString(), /only the following content codings are offered: gzip, identity/)
 })
 
-void test('one large object is compressed like a list, and changes to it are not', async (t) => {
+void test('one large object is compressed like a list, and the response to its deletion is not', async (t) => {
   const { fake, list } = await serving(t, 1)
   const bytes = Buffer.concat(listOf(300))
   fake.answer = (verb) => ({ kind: 'document', code: verb === 'create' ? 201 : 200, bytes })

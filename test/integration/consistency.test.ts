@@ -1,7 +1,7 @@
 /*
- * Goal: a header chooses the consistency of a read, and every get, list and watch names the mode it
- * got, also for missing objects and without the header; writes ignore it; metrics distinguish the
- * modes.
+ * Goal: a header chooses the consistency of a read, and a get, list or watch that shows a state
+ * names the mode it got, also for missing objects and without the header; writes ignore it; metrics
+ * distinguish the modes.
  * Method: HTTP against the shipped server over a real store.
  */
 import assert from 'node:assert/strict'
@@ -11,7 +11,7 @@ import { SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
 const maps = '/api/v1/namespaces/default/configmaps'
 const header = 'orch-consistency'
 
-void test('spec 4.8.3: a header chooses the mode of a read, and every response names its mode, member, term and revision', async (t) => {
+void test('spec 4.8.3: a header chooses the mode of a read, and the response names its mode, member, term and revision', async (t) => {
   const server = await SpecServer.start(t)
   const made = await server.ask('POST', maps, { body: objectOf('ConfigMap', 'one') })
   assert.equal(made.headers.get(header), null, 'a write is decided by the log')

@@ -111,7 +111,7 @@ void test('lists by label, pages, tables, exact lists and watches return encrypt
   )
 })
 
-void test('a list that reaches an object whose key is missing is an error, in every representation', async (t) => {
+void test('a list that reaches an object whose key is missing is an error, in JSON, YAML and protobuf', async (t) => {
   const { api, use } = await encryptedServer(t, keysWith(one))
   for (let at = 10; at < 40; at++) await createSecret(api, `s-${at}`, 'x'.repeat(150_000))
   use(keysWith(two, one))

@@ -77,7 +77,7 @@ void test('invalid parameters of logs are refused in the words of upstream, befo
   assert.equal(agent.calls.length, 0)
 })
 
-void test('a Pod with several containers needs a name, and any kind of container has logs', async (t) => {
+void test('a Pod with several containers needs a name, and an init container has logs, too', async (t) => {
   const { api, agent } = await startAgentCluster(t)
   const image = 'registry.test/app:1'
   const containers = [
@@ -252,7 +252,7 @@ void test('refusals of a node agent are those of upstream, and redirects are not
   assert.equal(agent.calls.length, rows.length)
 })
 
-void test('an agent with an endless refusal, endless headers or no end of its logs does no harm', async (t) => {
+void test('an agent with an endless refusal, endless headers or truncated logs does no harm', async (t) => {
   const { api, agent } = await startAgentCluster(t)
   agent.onRequest = (_, reply) => {
     reply.writeHead(500)

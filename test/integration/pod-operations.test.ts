@@ -1,6 +1,6 @@
 /**
  * Goal: the operations on a Pod other than writes, over HTTP: in every encoding, with their
- * permissions, in discovery and OpenAPI.
+ * permissions, and in discovery.
  * Method: the shipped server, verbs and authorizer; the subresources of release 1.24 as a table.
  */
 import assert from 'node:assert/strict'

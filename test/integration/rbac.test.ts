@@ -1,6 +1,6 @@
 /*
- * Goal: stored roles and bindings decide over HTTP, at once, and users cannot grant permissions
- * that they do not have.
+ * Goal: stored roles and bindings decide over HTTP, and users cannot grant permissions that they do
+ * not have.
  * Method: the shipped server with an administrator and a user without permissions of her own.
  */
 import assert from 'node:assert/strict'

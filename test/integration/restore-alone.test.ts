@@ -1,6 +1,6 @@
 /*
  * Goal: a member that is alone and made its own keys can be restored after the loss of all its
- * files, keys included; without an option for new keys, the restore requires the old ones.
+ * files, keys included; a member restored without the option for new keys needs the old ones.
  * Method: one real member in this process, saved, and restored into other directories.
  */
 import assert from 'node:assert/strict'

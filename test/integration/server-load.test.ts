@@ -132,7 +132,7 @@ void test('requests queued on a connection release their budget when it breaks',
   await server.drain({ shutdownDelayMs: 0, graceMs: 3_600_000 })
 })
 
-void test('the body of any method counts against the byte budget and takes no slot while it arrives', async (t) => {
+void test('the body of an OPTIONS request counts against the byte budget, too, and takes no slot while it arrives', async (t) => {
   const MiB = 1024 * 1024
   const limits = { ...serverLimits, requestsReadingMax: 2, bodyMemoryBytesMax: 8 * MiB }
   const { port, url } = await start(t, 'http2-and-http1', { limits })

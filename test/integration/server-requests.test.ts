@@ -187,7 +187,7 @@ void test('an unsupported method gets a 405 that names the supported ones', asyn
   assert.deepEqual([unauthorized.status, unauthorized.headers['allow']], [401, undefined])
 })
 
-void test('invalid names are refused before any verb', async (t) => {
+void test('invalid names and percent-encodings are refused before any verb', async (t) => {
   const { fake, ask } = await start(t)
   for (const part of ['%25', 'a%25b']) {
     assert.equal((await ask('GET', `/api/v1/namespaces/ns/configmaps/${part}`)).status, 400, part)

@@ -237,7 +237,7 @@ void test('an unauthorized write is refused before its body is sent, an authoriz
   for (const socket of [unauthorized, tooLarge, authorized]) socket.destroy()
 })
 
-void test('a body over the limit is a 413 over both protocols, chunked or not', async (t) => {
+void test('a body of unannounced length over the limit is a 413 over both protocols', async (t) => {
   const { fake, url } = await start(t)
   const body = Buffer.alloc(3 * 1024 * 1024 + 1, 0x20)
   const request = https.request(`${url}${CM}`, { method: 'POST', ca: trusted.pem, agent: false, ...admin })
@@ -361,7 +361,7 @@ void test('a client that stalls too long on its response is cut off', async (t) 
   }
 })
 
-void test('path segments of dots are refused as names in any encoding', async (t) => {
+void test('path segments of dots are refused as names, percent-encoded ones too', async (t) => {
   const { fake, port, url } = await start(t)
   for (const part of ['..', '.', '%2e%2e']) {
     const reply = await ask11(url, admin, { port, path: `${CM}/${part}` })

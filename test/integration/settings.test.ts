@@ -112,7 +112,7 @@ for (const [body, message] of nonsense) {
   })
 }
 
-void test('other methods are refused as on every known path', async (t) => {
+void test('the settings cannot be deleted', async (t) => {
   const server = await SpecServer.start(t)
   assert.equal((await server.ask('DELETE', path)).status, 405)
 })

@@ -151,7 +151,7 @@ void test('spec 4.9: the authorization of a dry run is that of the real one', as
   }
 })
 
-void test('spec 7: the form of a Status, whatever went wrong', async (t) => {
+void test('spec 7: the form of a Status, for errors of nine codes', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [string, string, Asking, number, string])[] = [
     ['GET', `${CM}?limit=x`, {}, 400, 'BadRequest'],

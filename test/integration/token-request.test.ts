@@ -234,7 +234,7 @@ void test('spec 5.7: a token request needs create on serviceaccounts/token', asy
   assert.equal(other.status, 403)
 })
 
-void test('a token request and its answer have all encodings, and discovery lists it', async (t) => {
+void test('a token request and its answer can be protobuf or YAML, and discovery lists it', async (t) => {
   const kit = await Kit.open(t, 'k8s.io')
   const names = namesOf('k8s.io')
   const { body: kind } = tokenRequest(names)

@@ -177,7 +177,7 @@ void test('an unauthorized or invalid upgrade gets an HTTP error and starts no w
   assert.deepEqual([expired.status, expired.headers['connection']], [410, 'close'])
 })
 
-void test('a bearer token may come as a subprotocol, which is not repeated, from any origin', async (t) => {
+void test('a bearer token may come as a subprotocol, which is not repeated, from another origin', async (t) => {
   const { fake, url } = await start(t)
   fake.answer = () => ({ kind: 'watch', stream: new FakeWatch() })
   const headers = {

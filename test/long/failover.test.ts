@@ -2,5 +2,5 @@
 import { test } from 'node:test'
 import { failoverRun } from '../support/runs/failover-run.ts'
 
-void test('of four hundred leaders a hundred each are killed, paused, partitioned and stopped', (t) =>
+void test('no acknowledged write is lost when a hundred leaders each are killed, paused, cut off and stopped', (t) =>
   failoverRun(t, 100))

@@ -151,8 +151,10 @@ async function holdingProxy(address: string) {
 }
 
 for (const isRemoved of [false, true]) {
-  const what = isRemoved ? 'and removed by the operator' : 'and started again'
-  void test(`a process killed after its admission and before the response, ${what}, serves by one id`, async (t) => {
+  const what = isRemoved
+    ? 'and removed by the operator, serves with a new token by another id'
+    : 'and started again, serves by the admitted id'
+  void test(`a process killed after its admission and before the response, ${what}`, async (t) => {
     const cluster = await ProcessCluster.start()
     t.after(() => cluster.remove())
     const { directory, kubeconfig } = cluster

@@ -47,9 +47,9 @@ export type LinkFaultAction =
 /** A fault that a leader has to notice, or that replaces it. */
 export type LeaderFaultAction =
   /**
-   * The leader receives messages with growing delay and is then disconnected: the others elect a
-   * new leader while the old one still has their delayed responses. Clients send bursts to all of
-   * them.
+   * The leader receives messages with growing delay, and then reaches none of the others: they
+   * elect a new leader while the old one still receives their delayed responses. Clients send
+   * bursts to all of them.
    */
   | {
       readonly kind: 'depose'

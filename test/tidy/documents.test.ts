@@ -61,7 +61,7 @@ void test('links, headings and blocks are found in Markdown as they are written'
   assert.deepEqual(blocksOf(sample, 'sh'), ['[no](link) # no heading\n'])
 })
 
-void test('modules and source files that documents name exist', () => {
+void test('files of raft, src, test and bench that the pages of docs name exist', () => {
   const wrong = paths
     .filter((path) => path.startsWith('docs/') && path !== 'docs/testing/found-by.md')
     .flatMap((path) =>

@@ -138,7 +138,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/backends',
     'src/metrics',
   ],
-  // Builds a member from all of these. Only the entry points and `fixtures` import it.
+  // Builds a member from all of these. Only `src/main` and `fixtures` import it.
   'src/app': [
     'base',
     'raft/index',

@@ -286,7 +286,7 @@ void test('a single member leads at once', async () => {
   await assert.rejects(part.node.barrier(soon(100)), { code: 'stopped' })
 })
 
-/** Every member reports its log and connections. */
+/** The reports have the syncs of the log, and the last one a log and both connections. */
 async function checkMeasured(measured: readonly Measured[]): Promise<void> {
   const syncs = (): number => measured.reduce((sum, { syncMs }) => sum + syncMs.length, 0)
   const last = (): Measured | undefined => measured.at(-1)

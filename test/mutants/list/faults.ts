@@ -2,8 +2,8 @@ import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
 /**
- * Mistakes that show in one class of faults only: clocks, links in one direction, streams, copies,
- * upgrades, keys, load.
+ * Mistakes that show in one class of faults only: clocks, links, streams, copies, keys, load,
+ * restores, recoveries.
  */
 export const faultMutants: readonly Mutant[] = [
   {

@@ -1,7 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** raft/log: what is durable, and what a start accepts. */
+/** raft/log: what is durable, and what a start accepts. Also which logs belong to one cluster. */
 export const logMutants: readonly Mutant[] = [
   {
     id: 'log-sync-skipped',

@@ -1,7 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** src/store/machine: what commands do. */
+/** src/store/machine: what commands do; also when history is trimmed and the level rises. */
 export const machineMutants: readonly Mutant[] = [
   {
     id: 'value-hash-unchecked',

@@ -2,8 +2,8 @@ import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
 /**
- * Mutants of raft/node and raft/driver: the code between the core, the log, the peers and the state
- * machine.
+ * Mutants of raft/node, raft/driver and raft/protocol: the code between the core, the log, the
+ * peers and the state machine.
  */
 export const nodeMutants: readonly Mutant[] = [
   {

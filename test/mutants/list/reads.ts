@@ -1,7 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** Everything between a most-recent read and the state it may see. */
+/** Everything between a read and the state it may see. */
 export const readMutants: readonly Mutant[] = [
   {
     id: 'read-barrier-skipped',

@@ -129,8 +129,9 @@ export function checkBookmarks(history: History, truth: Truth): void {
 }
 
 /**
- * I22, initial state: it is the whole state at one revision, which is the stated one; and a most
- * recent initial state, however it was proven, is not older than what was acknowledged before.
+ * I22, initial state: it is the whole state at one revision. If its end is marked, that is the
+ * stated revision, and a most recent initial state, however it was proven, is not older than what
+ * was acknowledged before.
  *
  * @throws Finding
  */

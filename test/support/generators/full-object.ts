@@ -17,8 +17,9 @@ import type { ObjectMaker } from './hint.ts'
 import { hostileTexts } from './hostile-texts.ts'
 
 /**
- * Draws valid objects in which every member is set to a non-zero value. The schema gives most of
- * the rules; `full-object-hints.ts` holds the others.
+ * Draws valid objects in which every member is set to a non-zero value, except where a hint leaves
+ * it out or gives zero. The schema gives most of the rules; `full-object-hints.ts` holds the
+ * others.
  *
  * The variant selects one member of a union: the elements of a list cover all members, and a kind
  * has as many variants as its largest union outside lists.

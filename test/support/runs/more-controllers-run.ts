@@ -12,7 +12,10 @@ const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
 const pods = '/api/v1/namespaces/default/pods'
 const rootCa = 'kube-root-ca.crt'
 
-/** Like `controllersRun`, for the controllers of namespaces, quotas, tokens, roles and Pods. */
+/**
+ * Like `controllersRun`, for the controllers of root authorities, quotas, namespaces, tokens, roles
+ * and Pods.
+ */
 export async function moreControllersRun(t: TestContext, objects: number): Promise<void> {
   // These two run only where they are named.
   const config = { controllers: '*,bootstrapsigner,tokencleaner' }

@@ -63,7 +63,7 @@ function podOf(name: string): object {
 
 /**
  * Concurrent clients at all members use up a quota while the leader is killed repeatedly: there are
- * exactly as many Pods as it allows. Then some are deleted, and their places are free again.
+ * exactly as many Pods as it allows. Then one is deleted, and its place is free again.
  */
 export async function quotaRun(
   t: TestContext,

@@ -13,7 +13,7 @@ import { cluster } from '../../../scenario/member-infos.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 
 /*
- * Goal: a member that contradicts itself stops: each check of `invariants.ts` can fail.
+ * Goal: a member that contradicts itself stops: most checks of `invariants.ts` can fail.
  * Method: a valid leader, with one thing changed that the core would never change.
  */
 

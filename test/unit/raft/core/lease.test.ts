@@ -159,7 +159,7 @@ void test('thesis 6.4.1: a voter withholds its vote for an election timeout afte
   assert.equal(asksForVote(new Solo({ options }), 6), true, 'a new log has made no promise')
 })
 
-void test('only a voter without other voters campaigns right after its start', () => {
+void test('only a voter without other voters votes alone', () => {
   const alone = new Solo({ configuration: cluster([1]), options, log: [1], term: 1 })
   assert.equal(alone.raft.votesAlone, true)
   assert.equal(new Solo({ options }).raft.votesAlone, false)

@@ -129,7 +129,7 @@ void test('a restored log starts at the snapshot, and is durable once that write
   assert.deepEqual([log.persisted, log.restoring, log.lastIndex], [10, false, 10])
 })
 
-void test('entries that are not durable or not committed stay in memory, whatever the cache limit', () => {
+void test('entries that are not durable or not committed stay in memory beyond the cache limit', () => {
   const log = new RaftLog(empty, 1)
   for (let index = 1; index <= 5; index++) log.append(command(index, 1))
   log.evict(logIndex(5))

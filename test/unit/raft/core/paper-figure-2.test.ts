@@ -6,7 +6,7 @@ import { cluster } from '../../../scenario/member-infos.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: figure 2 of the Raft paper, rule by rule, and the receiver's rules of figure 13.
+ * Goal: rules of figure 2 of the Raft paper, one by one, and receiver's rules of figure 13.
  * Method: one core with scripted peers. The transcripts show the rules between members.
  */
 
@@ -106,7 +106,7 @@ void test('paper figure 2, all servers 1: committed entries are applied once and
   assert.equal(solo.raft.ready().commit, 3)
 })
 
-void test('paper figure 2, all servers 2: every message of a later term makes a member a follower of that term', () => {
+void test('paper figure 2, all servers 2: messages of a later term make a member a follower of that term', () => {
   const at = { ...two, term: term(7) }
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
   const messages: readonly Message[] = [

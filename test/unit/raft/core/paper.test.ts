@@ -43,7 +43,7 @@ void test('paper 5.1: a request of an earlier term is refused with the current t
   assert.deepEqual([answer.granted, answer.term], [false, 5])
 })
 
-void test('paper 5.2: a follower without a leader campaigns after one to two election timeouts, drawn again each time', () => {
+void test('paper 5.2: a follower without a leader campaigns after one to two election timeouts, as drawn', () => {
   const waits = new Set<number>()
   for (let round = 0; round < 30; round++) {
     const solo = new Solo({ options: { random: { below: () => round % 10, bytes: () => new Uint8Array() } } })
@@ -173,7 +173,7 @@ void test('paper 5.2: a leader refuses another leader of its term', () => {
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-void test('paper 5.3: an entry is committed once a majority has it, and the followers learn the commit index', () => {
+void test('paper 5.3: an entry is committed once a majority has it, and the follower that completed it learns the commit index', () => {
   const solo = new Solo()
   solo.lead()
   solo.propose('a')

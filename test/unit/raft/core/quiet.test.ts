@@ -54,7 +54,7 @@ void test('a member without quiet heartbeats confirms none, and its timeout stay
   assert.ok(ticksToCampaign(solo) < 20)
 })
 
-void test('a learner never ends its longer wait: a leader that votes alone answers its reads without a heartbeat', () => {
+void test('a waiting client does not shorten the wait of a learner: a leader that votes alone answers its reads without a heartbeat', () => {
   const solo = new Solo({ options, term: 1, configuration: cluster([2], [1]) })
   const addressed = { kind: 'heartbeat', from: two, to: one, term: term(1) } as const
   solo.receive({ ...addressed, commit: logIndex(0), context: null, quiet: true })

@@ -33,7 +33,7 @@ void test('a member without a configuration never campaigns', () => {
   assert.deepEqual([raft.status().role, raft.hasReady()], ['follower', false])
 })
 
-void test('the first Ready reports the initial state, and the second is empty', () => {
+void test('after a start one Ready is due, without a commit, because the durably applied index is committed already', () => {
   const solo = new Raft(
     scenarioConfig(nodeId(1), {}),
     {
@@ -64,7 +64,7 @@ void test('inconsistent recovered state is an assertion failure', () => {
   assert.throws(() => new Raft({ ...config, electionTicks: 2 }, nothing), { name: 'BrokenInvariant' })
 })
 
-void test('an only voter becomes leader once its vote is durable, and commits with its own disk', () => {
+void test('an only voter becomes leader, commits and confirms reads by itself', () => {
   const solo = new Solo({ configuration: cluster([1]) })
   solo.raft.campaign()
   solo.work()

@@ -4,9 +4,10 @@ import { rounds } from '../../../support/fixtures/variants.ts'
 import { RandomNet } from './random-net.ts'
 
 /*
- * Goal: no schedule of losses, copies, replays, delays, crashes, slow disks, one-way links,
- * transfers and membership changes violates the properties of figure 3 of the Raft paper, or lets a
- * read miss an acknowledged write; and once all faults are healed, all members agree.
+ * Goal: no schedule of losses, copies, replays, delays, crashes, pauses, slow disks, partitions,
+ * one-way links, compactions, transfers and membership changes violates the properties of figure 3
+ * of the Raft paper, or lets a read miss an acknowledged write; and once all faults are healed, all
+ * members agree.
  * Method: seeded runs of the cores of one to five voters, checked by an observer of all of them:
  * few long runs, and many short ones because most bugs show around elections.
  *

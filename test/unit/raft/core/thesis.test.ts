@@ -377,7 +377,7 @@ void test('a leader that steps down keeps its vote, so its term has no other lea
   assert.deepEqual([solo.raft.status().role, solo.raft.status().vote], ['follower', 1])
 })
 
-void test('a candidate becomes leader only once its own vote is durable, whatever the others vote', () => {
+void test('a candidate becomes leader only once its own vote is durable, even if all others voted for it', () => {
   const solo = new Solo()
   solo.manual = true
   solo.raft.campaign()

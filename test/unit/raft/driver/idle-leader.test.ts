@@ -1,6 +1,7 @@
 /*
  * Goal: a leader without clients, whose timer fires rarely, still transfers leadership in time when
- * one of its threads is stalled, and still leads after a short pause of its process.
+ * its api thread is stalled, and still leads after a short pause of its process, and when one
+ * follower stops.
  * Method: the driver with a manual clock; its followers are cores, and the test plays the log and
  * the api thread.
  */

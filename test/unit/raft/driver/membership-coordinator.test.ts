@@ -111,7 +111,7 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
 
 const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
 
-void test('a change is answered once it is committed, and with a joint configuration once that is left', () => {
+void test('a change is answered once it is committed, not when it is in force', () => {
   const { core, answers, coordinator, turn } = bench(cluster([1, 2, 3], [4]))
   coordinator.local(7, remove(3))
   turn()
@@ -123,7 +123,7 @@ void test('a change is answered once it is committed, and with a joint configura
   assert.deepEqual(answers, [[7, { kind: 'done', index: 11, configuration: core.decided.configuration }]])
 })
 
-void test('an impossible member is refused locally, and added to no configuration', () => {
+void test('a move to an impossible address is refused locally, whichever member leads', () => {
   const change: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: '', clientAddress: null }
   for (const leader of [nodeId(1), nodeId(2), null]) {
     const { core, answers, sent, coordinator, turn } = bench()
@@ -240,7 +240,7 @@ void test('a follower that never responded to this leader does not count as in c
   assert.equal(answers[0]?.[1].kind, 'refused')
 })
 
-void test('thesis 4.2.2: a leader to be removed transfers leadership first, and steps down itself if no voter takes over', async () => {
+void test('thesis 4.2.2: a leader to be removed transfers leadership first, and removes itself if no voter takes over', async () => {
   const { clock, core, transfers, coordinator, turn } = bench()
   coordinator.local(1, remove(1))
   turn()
@@ -347,7 +347,7 @@ void test('an answer of a member that the request was not sent to is ignored', (
   assert.deepEqual(answers, [[7, answer]])
 })
 
-void test('an impossible member is not requested from the leader', () => {
+void test('a leader refuses the request of a peer for an impossible member or address', () => {
   const { core, coordinator, turn } = bench()
   const ends = { kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round: 1 } as const
   const bad: readonly (readonly [object, RegExp])[] = [

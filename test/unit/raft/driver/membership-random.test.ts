@@ -1,7 +1,7 @@
 /*
  * Goal: whatever membership changes are requested, while links break and processes end, nothing
- * acknowledged is lost, a term has one leader, every member serves in the end, and only removed
- * members consider themselves removed.
+ * acknowledged is lost, a term has one leader, every member has everything in the end, and only
+ * removed members consider themselves removed.
  * Method: whole nodes over memory with a manual clock, from seeds: requests of every kind to any
  * member, blocked links in one or both directions, crashes and absences, transfers and writes; then
  * all faults are healed for a while. MEMBERS_SEED repeats one run, MEMBERS_SEEDS sets their number.
@@ -292,7 +292,7 @@ class RandomMembers {
 const only = process.env['MEMBERS_SEED']
 const seeds = only === undefined ? Number(process.env['MEMBERS_SEEDS'] ?? 4) : 1
 
-void test('random membership changes under random faults lose nothing and end in a cluster that serves', async () => {
+void test('random membership changes under random faults lose nothing and end in a cluster of equal members with one leader', async () => {
   let changes = 0
   for (let seed = Number(only ?? 1); seed < Number(only ?? 1) + seeds; seed++) {
     const run = new RandomMembers(seed)

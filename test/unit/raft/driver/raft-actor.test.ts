@@ -1,5 +1,6 @@
 /*
- * Goal: the raft thread always sends its last message, whatever happens to its log.
+ * Goal: the raft thread sends its last message also when its log fails, and does not begin a log
+ * that lost its beginning with other members.
  * Method: the actor between two direct channels, with a manual clock.
  */
 import assert from 'node:assert/strict'

@@ -113,7 +113,7 @@ void test('batches are tried one by one when they do not fit together', () => {
   assert.deepEqual(log, ['propose 2 in 4', 'dropped 3 4 5 of 4: too-many-uncommitted'])
 })
 
-void test('bytes from a peer that are not an envelope are not proposed, and close its link', () => {
+void test('bytes from a peer that are not an envelope are not proposed, and are a violation', () => {
   const { proposals, log } = world(self)
   const violation = proposals.forwarded(forward([new Uint8Array(3), envelope(1)]))
   assert.equal(violation, 'it forwards a command that was altered')

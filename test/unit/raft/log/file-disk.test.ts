@@ -59,7 +59,7 @@ function syncedWhile(t: TestContext, action: () => void): readonly string[] {
   return synced
 }
 
-void test('a created directory is made durable in all its parent directories', (t) => {
+void test('each directory that is created is made durable in its parent directory', (t) => {
   const root = folder(t)
   const made = syncedWhile(t, () => new FileDisk(join(root, 'member', 'log')))
   assert.deepEqual([...made].sort(), [root, join(root, 'member')])

@@ -115,8 +115,8 @@ for (const end of ['closed', 'killed'] as const) {
 
   void test(`${end}: a log with any byte changed is intact, repaired or refused`, () => {
     const all = Object.values(helpers)
-    // Every fifth byte (in `long/variants` every second one) with one kind of help, some with each
-    // of the others.
+    // About every fifth byte of a closed log (in `long/variants` every second one), and every 17th
+    // of a killed one, with one kind of help; some with each kind.
     const counts = tallyOf(
       changedBytes(disk, end === 'closed' ? (everyVariant ? 2 : 5) : 17, 5),
       (_, at) => (all[at % all.length] ?? assert.fail())(whole),

@@ -2,9 +2,9 @@
  * Goal: corruption in the log of a stopped or killed member never loses or changes acknowledged
  * writes: the log is intact, or is refused by name. Data treated as an interrupted write was never
  * acknowledged.
- * Method: one small log of several segments on a simulated disk; every byte changed alone, every
- * truncation, every sector zeroed, copied over another, exchanged with another; each opened and
- * compared.
+ * Method: one small log of several segments on a simulated disk; every byte changed alone, files
+ * cut at many lengths, every sector zeroed, copied over another, exchanged with another; each
+ * opened and compared.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -103,7 +103,7 @@ void test('members with a restored state found their cluster in the same steps, 
   assert.equal(again.next(), null)
 })
 
-void test('an agreed record never changes, whatever is received later', () => {
+void test('an agreed record does not change when another founder returns with another log', () => {
   const [a, b, c] = [founder(1), founder(2), founder(3)]
   exchange(a, b, c)
   exchange(a, b, c)
@@ -134,7 +134,7 @@ void test('a single member founds its cluster at once', () => {
   assert.equal(recorded(founding).founded, true)
 })
 
-void test('the id of a cluster depends on each log, name and address, and not on the order of the list', () => {
+void test('the id of a cluster depends on logs, names, addresses and roles, and not on the order of the list', () => {
   const logs = members.map(({ id }) => ({ peer: id, logId: `log${id}` }))
   const id = clusterIdOf(members, logs)
   assert.match(id, /^[0-9a-f]{32}$/)

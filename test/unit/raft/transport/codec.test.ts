@@ -63,7 +63,7 @@ void test('the message of a long refusal is truncated', () => {
   }
 })
 
-void test('a follower decodes every text of a member that a leader accepts', () => {
+void test('a follower decodes the longest texts of a member that a leader accepts', () => {
   const three = cluster([1, 2, 3])
   const [first, ...others] = three.members
   assert.ok(first !== undefined)

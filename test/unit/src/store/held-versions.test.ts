@@ -2,8 +2,8 @@
  * Goal: readers that hold versions and their bytes never see other bytes, whatever happens to the
  * memory of the state.
  * Method: random writes, deletions and trims with a history of few events in memory, so that slabs
- * are emptied all the time; a database that is scrubbed, and replaced by a snapshot. A second state
- * machine that never packs a version is the reference.
+ * are emptied all the time; the state is twice replaced by a snapshot, and once loaded again from
+ * its database. A second state machine that never packs a version is the reference.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -142,7 +142,7 @@ void test('a watch idle during a quarantine is not resumed on the replaced histo
   informer.start()
   const cursor = store.watch(allConfigMaps, machine.state.revision)
   machine.enterQuarantine('test')
-  // Another history, in which one key has other content under the same revision.
+  // Another history, with other contents under the same revisions.
   await machine.installSnapshot(await stageFrom(200, machine, randomLog(51, 400)))
   assert.throws(() => cursor.next(10), refused)
   cursor.close()

@@ -52,7 +52,7 @@ async function open(
   return { ...opened, clock, writes, end }
 }
 
-void test('what was applied a window ago is trimmed, in steps, down to the minimum number of events', async () => {
+void test('what was applied a window ago is trimmed down to the minimum number of events, also if that takes several commands', async () => {
   const { machine, clock, writes, end } = await open()
   await writes(100)
   await clock.advance(60_000)

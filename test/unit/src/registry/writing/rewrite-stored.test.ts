@@ -2,7 +2,7 @@
  * Goal: an object that was accepted can be written again: the limit of values applies to what a
  * client adds, and defaults that the server adds are no reason to refuse the object later.
  * Method: Pods whose defaults exceed the limit, read in JSON and protobuf, sent back unchanged, and
- * patched with nothing. `long/rewrite-stored` fills each list of every kind.
+ * patched with nothing. `long/rewrite-stored` fills lists of every kind.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

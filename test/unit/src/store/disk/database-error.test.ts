@@ -1,12 +1,12 @@
 /*
- * Goal: errors of the database library are classified with a remedy.
+ * Goal: errors of the database library are classified, and those of the disk contain a remedy.
  * Method: errors as the library creates them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databaseErrorOf, writeErrorOf } from '../../../../../src/store/disk/database-error.ts'
 
-void test('a full disk, damage and other errors are distinguished, with a remedy', () => {
+void test('a full disk, damage and other errors are distinguished, and a full disk has a remedy', () => {
   const full = databaseErrorOf(new Error('IO error: /data/db/db-0/000003.log: No space left on device'))
   assert.equal(full.code, 'full')
   assert.match(full.message, /000003\.log.*free disk space and restart this member/)

@@ -1,6 +1,6 @@
 /*
- * Goal: any difference between two states changes the digest.
- * Method: two machines with the same log except for one entry.
+ * Goal: the digest depends on the objects and on the remembered outcomes.
+ * Method: machines with a log of one write, which differs in its value or its session.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -153,7 +153,7 @@ for (const poison of [Uint8Array.of(0xff), Uint8Array.of(), Uint8Array.of(0x92, 
   })
 }
 
-void test('before level 3 a command that cannot be decoded stops a member, and changes nothing', () => {
+void test('before level 3 a command that cannot be decoded stops a member at the entry before it', () => {
   const log = poisonedLog(2, Uint8Array.of(0xff))
   const machine = new Machine(emptyState())
   assert.throws(() => machine.apply(log.entries, ownSession), { name: 'MalformedCommandError' })

@@ -26,7 +26,7 @@ void test('values are pinned, because databases hold them', () => {
   assert.equal(textHash('the sixteen bytes'), 'afb6686de8ca89998660f32a3eab4f7c')
 })
 
-void test('every flipped bit of every length changes the hash', () => {
+void test('every flipped bit of up to 50 bytes changes the hash', () => {
   const random = new SeededRandom(5)
   for (let length = 1; length <= 50; length++) {
     const bytes = random.bytes(length)

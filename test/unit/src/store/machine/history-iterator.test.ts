@@ -1,6 +1,6 @@
 /*
- * Goal: any revision of the window can be iterated in key order, in arbitrarily short steps,
- * visiting each object and each event since at most once.
+ * Goal: any revision of the window can be iterated in key order, in arbitrarily short steps, and
+ * a step ends after a bounded number of keys and events.
  * Method: random writes to few keys, so that most are deleted and created again, compared with a
  * map kept for every revision.
  */
@@ -100,7 +100,7 @@ void test('one object of any revision is found', () => {
   }
 })
 
-void test('a deleted object is known exactly as long as its deletion is in the window', () => {
+void test('deleted objects are known while their deletions are in the window, and forgotten once all are trimmed', () => {
   const { state, expectedAt } = randomHistory(12, 300)
   const known = (): number => [...state.history.deletedKeys(configMapsOf('n1'), null)].length
   assert.ok(known() > 5)

@@ -86,7 +86,7 @@ void test('tables that the manifest does not name are ignored: they were half wr
   await checkTables(copy)
 })
 
-void test('an incomplete, malformed or missing manifest is left to LevelDB', async () => {
+void test('an incomplete or malformed manifest, a missing CURRENT and a missing database are left to LevelDB', async () => {
   const torn = copied()
   appendFileSync(join(torn, manifestOf(torn)), Uint8Array.of(1, 2, 3, 4, 200, 0, 1, 9))
   await checkTables(torn)

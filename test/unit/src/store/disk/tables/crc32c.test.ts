@@ -1,7 +1,7 @@
 /*
  * Goal: the checksum is CRC-32C.
- * Method: the vectors of RFC 3720 B.4 and the standard check value; all lengths compared with the
- * bitwise definition.
+ * Method: the vectors of RFC 3720 B.4 and the standard check value; all lengths below 100
+ * compared with the bitwise definition.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ void test('the checksum matches RFC 3720 B.4 and the check value', () => {
   assert.equal(crc32c(new Uint8Array(0)), 0)
 })
 
-void test('the checksum is right for every length and alignment', () => {
+void test('the checksum is right for every length below 100 and every alignment', () => {
   const bytes = new SeededRandom(3).bytes(100)
   for (let begin = 0; begin < 9; begin++) {
     for (let end = begin; end < bytes.length; end++) {
