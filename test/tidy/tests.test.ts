@@ -1,5 +1,6 @@
 /*
- * Goal: tests are written in one form, and the list of found bugs names tests that exist.
+ * Goal: tests are written in one form, and the lists of found bugs and of mutants name tests that
+ * exist.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -44,3 +45,33 @@ void test('every test that the list of found bugs names exists', () => {
   const untitled = titles.filter((title) => !texts.some((text) => text.includes(title)))
   assert.deepEqual([...missing, ...untitled], [])
 })
+
+/** A cell of the list of mutants: a test file, and its title without what differs from run to run. */
+const noticedBy = /\| (\S+): `([^`|]+)` +\|/
+
+void test('every test that the list of mutants names exists', () => {
+  const rows = textOf('test/mutants/README.md').match(/^\| `.*$/gm) ?? []
+  assert.ok(rows.length > 200, `${rows.length} mutants`)
+  const missing = rows.filter((row) => {
+    const [, file = '', title = ''] = noticedBy.exec(row) ?? []
+    return title === '' || !titlesOf(file).some((of) => of.startsWith(title) || title.includes(of))
+  })
+  assert.deepEqual(missing, [])
+})
+
+/**
+ * Returns the titles of a test file and of a contract suite of the same name, each up to the first
+ * value that is inserted, or after it.
+ */
+function titlesOf(file: string): readonly string[] {
+  const texts = [`test/${file}.test.ts`, `test/${file}.ts`].filter((path) => sources.has(path)).map(textOf)
+  return texts.flatMap((text) =>
+    [...text.matchAll(title)].flatMap(([, single, double, template]) => {
+      const parts = (single ?? double ?? template ?? '').replaceAll("\\'", "'").split(/\$\{[^}]*\}/)
+      return parts.filter((part) => part !== '').slice(0, 1)
+    }),
+  )
+}
+
+const sources = new Set(sourcesUnder('test'))
+const title = /(?:void test|check)\(\s*(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
