@@ -21,7 +21,7 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
     markers(names, GVK_MARKER, [gvkJson({ group: definition.group, version: definition.version, kind })])
   const whole: ObjectSchema = { ...wholeObject(definition.schema), definition: neutral }
   const object = definitions.reference(neutral, whole, of(definition.kind))
-  // Reviews are not part of lists.
+  // Reviews and bindings cannot be listed.
   if (!definition.verbs.includes('list')) return { object, list: object }
   const list: ObjectSchema = {
     type: 'object',

@@ -75,7 +75,7 @@ export function impersonation(app: App, authorizer: Authorizer, names: Names): v
   })
 }
 
-/** @throws ApiError `Forbidden` */
+/** @throws ApiError `Forbidden`, or that of the authorizer */
 async function takeOver(call: Call, authorizer: Authorizer, requested: Impersonation): Promise<void> {
   for (const action of requested.permissions) {
     const decision = await authorizer.authorize(call.user, action)

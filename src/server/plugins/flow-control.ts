@@ -112,7 +112,7 @@ export function flowControl(
   }
   app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request)
-    // The call may have ended during authentication: what it acquires now would never be released.
+    // The call may have ended during authentication or authorization.
     if (call.closed) {
       reply.hijack()
       return

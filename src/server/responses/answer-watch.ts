@@ -59,7 +59,10 @@ export function answerWatch(
   carryWatch(stream, call, sink, parts)
 }
 
-/** Sends the events of a watch until it ends, the client disconnects, or the server drains. */
+/**
+ * Sends the events of a watch until it ends, the client disconnects or does not read, or this
+ * member ends it.
+ */
 export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, parts: ErrorParts): void {
   call.audit?.streamStarted()
   const writer = new PacedWriter(call, sink)
