@@ -125,7 +125,7 @@ function scaled(scale: AnyObject, current: AnyObject, { specReplicas }: ScalePat
 
 /**
  * @returns a 32-bit integer, as upstream: a larger one loses its high bits; null if unset
- * @throws ApiError `InternalError` if the value is not a count, as upstream
+ * @throws ApiError `InternalError` if the value is not an integer, as upstream
  */
 function countAt(object: AnyObject, path: MemberPath): number | null {
   const value = valueAt(object, path)

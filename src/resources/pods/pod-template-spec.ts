@@ -35,7 +35,7 @@ export function fillPodTemplate(template: JsonObject): JsonObject {
 }
 
 /**
- * Returns a template without fields whose features are off.
+ * Returns a template without fields whose features are off, unless the stored one uses them.
  *
  * @param before null: the object is new
  * @returns the identical template if there is nothing to change

@@ -117,7 +117,7 @@ const sources = {
 
 const volumeSourceSchema = struct('core.v1.VolumeSource', 'Source of a volume.', sources)
 
-/** The names of all volume sources, in the order in which upstream refuses a second one. */
+/** The names of all volume sources. As upstream, a source besides `emptyDir` is the one refused. */
 export const volumeSources: readonly string[] = [...new Set(['emptyDir', ...Object.keys(sources)])]
 
 export const volumeSchema = struct(
