@@ -8,7 +8,7 @@ import type { ReplyHeaders } from '../responses/wire.ts'
 /**
  * Passes the response of a backend on, as fast as the client reads it. If it ends early, the
  * connection of the client (with HTTP/2: the stream) is destroyed, which shows that the response is
- * incomplete. The same happens if the caller loses its permission.
+ * incomplete. The same happens if the caller loses its credentials or a permission.
  *
  * @param isStream whether the response may never end: it is then ended when this server drains
  */

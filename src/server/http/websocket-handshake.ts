@@ -7,7 +7,7 @@ import { badRequest, unauthorized } from '../../api/errors/standard-errors.ts'
 export type WebSocketOffer = {
   /** From a subprotocol, for clients that cannot set headers; null: none. */
   readonly token: string | null
-  /** The first other subprotocol, which is accepted whatever it is; null: none. */
+  /** The first other subprotocol, which a watch accepts whatever it is; null: none. */
   readonly protocol: string | null
 }
 

@@ -38,7 +38,7 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
   return { object, list: definitions.reference(`${neutral}List`, list, of(kindOfList)) }
 }
 
-/** Adds a kind that only occurs in request bodies. */
+/** Adds the kind of the body of a subresource. */
 export function addBody(definitions: Definitions, body: BodyKind, names: Names): JsonObject {
   const neutral = body.schema.definition ?? body.kind
   const whole: ObjectSchema = { ...wholeObject(body.schema), definition: neutral }

@@ -94,7 +94,8 @@ function hasHeaders(headers: Readonly<Record<string, unknown>>): boolean {
 /**
  * Rejects writes that a page of another origin makes a browser send: the browser adds its user's
  * client certificate, whatever the page. A bearer token, which no browser adds by itself, proves
- * intent. Other programs usually send neither of the headers that show a browser.
+ * intent; without one, a body without a type is rejected from any page. Other programs usually send
+ * neither of the headers that show a browser.
  *
  * @source W3C Fetch Metadata Request Headers; WHATWG Fetch, "CORS-safelisted request-header"
  */

@@ -165,7 +165,7 @@ function expectedBytes({ raw }: Request, { requestBytesMax }: ServerLimits): num
   return given <= requestBytesMax ? given : 0
 }
 
-/** Methods whose body fastify does not read. */
+/** Methods of verbs whose body fastify does not read. */
 const BODIES_UNREAD: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 /** Whether a body takes at most a second at the minimum rate. */
 function isSmall({ raw }: Request): boolean {
