@@ -15,8 +15,8 @@ export type ScalePaths = {
 }
 
 /**
- * `/scale` of custom kinds: the replica count of an object, in the form that all scalable kinds
- * share.
+ * `/scale`: the replica count of an object, in the form that all scalable kinds share. By default
+ * with the columns of custom kinds.
  *
  * @source autoscaling/v1 Scale; apiextensions-apiserver `pkg/registry/customresource/etcd.go`
  */

@@ -63,7 +63,7 @@ const emptyDirVolumeSourceSchema = struct(
   'core.v1.EmptyDirVolumeSource',
   'An initially empty directory on the node that is deleted with the Pod.',
   {
-    medium: text(1, "Storage medium: Memory, HugePages, or empty for the node's disk."),
+    medium: text(1, "Storage medium: Memory, HugePages, HugePages-<size>, or empty for the node's disk."),
     sizeLimit: quantity(2, 'Size limit; unlimited when unset.', { optional: true }),
   },
   { check: checkEmptyDir },
