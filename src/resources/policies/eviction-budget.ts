@@ -32,7 +32,8 @@ export async function chargeBudget({ object: pod, filter, time }: JointContext):
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.'
     throw new ApiError('InternalError', words)
   }
-  // The Pod does not count as healthy, so its eviction costs nothing as long as it is not ready.
+  // A Pod that is not ready does not count as healthy. If enough others do, its eviction costs
+  // nothing as long as it is not ready.
   if (!isReady(pod) && hasEnough(statusOf(budget))) return { kind: 'only-this-version' }
   const status = charged(budget, pod.metadata.name ?? '', time)
   return { kind: 'put', ...budgets, object: { ...budget, status } }
