@@ -23,7 +23,8 @@ export function certificateApproval(dependencies: CertificatePermissionsDependen
 }
 
 /**
- * To issue a certificate, a user needs verb `sign` on its signer in the same way.
+ * To change the status of a request, as by issuing its certificate, a user needs verb `sign` on the
+ * signer in the same way.
  *
  * @source spec 3.2, 5.7; upstream `plugin/pkg/admission/certificates/signing`
  */

@@ -3,7 +3,7 @@ import type { Names } from '../api/metadata/names.ts'
 import type { AdmissionPlugin } from './chain.ts'
 import { isPodWrite, withSpec } from './pods.ts'
 
-/** How long a Pod stays on a node that is not ready, by default. */
+/** How long a Pod stays on a node that is not ready or not reachable, by default. */
 const TOLERATION_SECONDS = 300
 
 /**

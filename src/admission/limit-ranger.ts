@@ -16,9 +16,9 @@ import { changedContainers, isClaimWrite, isPodCreate } from './pods.ts'
 
 /**
  * Gives containers the default requests and limits of the LimitRanges of their namespace, and
- * refuses new Pods, and claims, beyond their limits. The command that stores one carries the
- * condition that no LimitRange of the namespace was added or changed since, so the limits hold
- * whichever members take the writes.
+ * refuses new Pods, and claims, beyond their limits. The command that stores such a Pod or claim
+ * carries the condition that no LimitRange of the namespace was added or changed since, so the
+ * limits hold whichever members take the writes.
  *
  * @source upstream `plugin/pkg/admission/limitranger`
  */

@@ -15,7 +15,8 @@ const LISTS = [
 ] as const
 
 /**
- * Returns why a Pod may not use the Secrets that it names; null: its account lists all of them.
+ * Returns why a Pod may not use the Secrets that it names in volumes of the types `secret` and
+ * `projected`, for environment variables and for image pulls; null: its account lists all of them.
  *
  * @source upstream `plugin/pkg/admission/serviceaccount`, limitSecretReferences; beyond it, Secrets
  * in projected volumes

@@ -7,7 +7,7 @@ import { resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import { keyOf, prefixOf } from '../store/key.ts'
 
-/** A kind of policy. Each write in a namespace is compared with all objects of the kind there. */
+/** A kind of policy. Writes in a namespace are compared with all objects of the kind there. */
 export type PolicyKind = { readonly kind: string; readonly plural: string }
 
 /**

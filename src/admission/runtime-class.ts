@@ -13,8 +13,8 @@ import { isPodCreate, withSpec } from './pods.ts'
 import { mergedTolerations } from './tolerations.ts'
 
 /**
- * Gives Pods of a RuntimeClass its overhead, node selector and tolerations, and refuses Pods whose
- * class does not exist or has another overhead than they state.
+ * Gives new Pods of a RuntimeClass its overhead, node selector and tolerations. Refuses Pods whose
+ * class does not exist, or has another overhead or a conflicting node selector.
  *
  * @source upstream `plugin/pkg/admission/runtimeclass`
  */

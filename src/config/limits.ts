@@ -74,7 +74,10 @@ export const limits = Object.freeze({
   backendKeepAliveMs: 30_000,
   /** Bytes of the headers of a response of a backend. More: the call fails. */
   backendHeaderBytesMax: 16 * KiB,
-  /** Bytes of a response of a node agent that refuses an upgrade or logs. More: it is cut. */
+  /**
+   * Bytes of a response of a backend that refuses an upgrade, or of a node agent that refuses logs.
+   * More: it is cut.
+   */
   backendErrorBytesMax: 50_000,
   /** Ms for the rest of such a response. Longer: it is cut. */
   backendErrorMsMax: 5000,
@@ -356,7 +359,7 @@ export const limits = Object.freeze({
    * permission.
    */
   accessCheckMs: 500,
-  /** How often the tokens of service accounts with streams in progress are looked up again. */
+  /** How often the tokens of service accounts with calls in progress are looked up again. */
   accountCheckMs: 5000,
   /** Namespaces of which the rules of one user are cached. More: the cache is cleared. */
   namespacesPerUserMax: 256,

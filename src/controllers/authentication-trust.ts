@@ -110,7 +110,10 @@ async function reconcile(dependencies: AuthenticationTrustDependencies): Promise
   return { kind: 'done' }
 }
 
-/** Returns the content of the ConfigMap: what is stored and what this member trusts. */
+/**
+ * Returns the content of the ConfigMap: under its known keys, what is stored and what this member
+ * trusts. Other keys are left out.
+ */
 function publishedData(
   stored: JsonObject,
   { clientAuthorities, proxies }: AuthenticationTrust,

@@ -1,4 +1,4 @@
-/** Whether this member leads; controllers work only on the leader. */
+/** Whether this member leads. Most controllers work only on the leader. */
 export interface Leadership {
   readonly leading: boolean
   /**

@@ -5,7 +5,10 @@ import { partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { PodSummary } from './pod-summary.ts'
 
-/** The Pods by node, by claim, and those that have ended. Bounded by the number of Pods. */
+/**
+ * The Pods by node, by claim, and those that have ended, unless they are deleted without a grace
+ * period. Bounded by the number of Pods.
+ */
 export class PodIndex {
   readonly #byNode = new Map<string, Set<Key>>()
   readonly #byClaim = new Map<Reference, Set<Key>>()

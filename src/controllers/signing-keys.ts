@@ -13,8 +13,9 @@ export type SigningKeysDependencies = {
 const everything = 'signing keys'
 
 /**
- * Maintains the signing keys that all members share: creates the first one, seals it for members
- * that join, and rotates them. It checks periodically, as time alone can make a rotation due.
+ * Maintains keys that all members share, those of tokens or those of the signing authorities:
+ * creates the first one, and seals them for members that join. It checks periodically, as time
+ * alone can make a step due, such as a rotation.
  */
 export function signingKeys({ clock, periodMs, maintain, onError }: SigningKeysDependencies): {
   start(): void

@@ -85,7 +85,11 @@ function podTemplateOf(object: AnyObject): JsonObject {
   return objectMember(jobSpecOf(object), 'template')
 }
 
-/** Drops members whose features are off. @param before null: the object is new */
+/**
+ * Drops members whose features are off, unless the stored object has them.
+ *
+ * @param before null: the object is new
+ */
 function withEnabledSpec(object: AnyObject, before: AnyObject | null): AnyObject {
   const template = withEnabledFields(podTemplateOf(object), before === null ? null : podTemplateOf(before))
   const spec = withoutDisabled(specOf(object), before === null ? null : specOf(before), 'timeZone')

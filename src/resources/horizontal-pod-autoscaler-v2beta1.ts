@@ -47,7 +47,7 @@ export function horizontalPodAutoscalerV2beta1Definition(names: Names): Resource
   } satisfies ResourceDefinition)
 }
 
-const words = 'Scales an object by metrics of its Pods.'
+const words = 'Scales an object by metrics, such as those of its Pods.'
 
 const specV2beta1Schema = struct('autoscaling.v2beta1.HorizontalPodAutoscalerSpec', words, {
   scaleTargetRef: part(1, targetReferenceV2beta1Schema, 'The object that is scaled.', {

@@ -10,7 +10,7 @@ import { withoutAutoscalerAnnotations } from './autoscalers/autoscaler-annotatio
 import { statusApart } from './common/status-apart.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 
-/** Scales an object by metrics of its Pods. */
+/** Scales an object by metrics, such as those of its Pods. */
 export function horizontalPodAutoscalerDefinition(names: Names): ResourceDefinition {
   const { prepareForCreate, prepareForUpdate } = statusApart(autoscalerSchema)
   return Object.freeze({

@@ -73,7 +73,7 @@ import {
 import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
 /**
- * Returns all built-in kinds with the names of a domain, in the order of discovery.
+ * Returns all built-in kinds with the names of a domain.
  *
  * @param ranges of Services; unset: the defaults
  */

@@ -21,7 +21,7 @@ const mutatingWebhookSchema = struct(
     ...webhookFields({ objectSelector: 11 }),
     reinvocationPolicy: text(
       10,
-      'Whether the webhook is called again after another one changed the object: Never or IfNeeded.',
+      'Whether it is called again after another webhook or a plugin changed the object: Never or IfNeeded.',
       {
         optional: true,
         default: 'Never',

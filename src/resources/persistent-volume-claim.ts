@@ -88,7 +88,7 @@ export const claimSchema = struct('core.v1.PersistentVolumeClaim', 'A request fo
 })
 
 /**
- * Drops the members of the status whose feature is off.
+ * Drops the members of the status whose feature is off, unless the stored claim has them.
  *
  * @source core `pkg/api/persistentvolumeclaim`, DropDisabledFieldsFromStatus
  */

@@ -108,7 +108,8 @@ function claimOf(spec: JsonObject): string {
 }
 
 /**
- * The source and the mode are immutable; the node affinity can be set once.
+ * The source and the mode are immutable, except that a source may get a Secret. The node affinity
+ * can be set once.
  * @source core `pkg/apis/core/validation`, ValidatePersistentVolumeUpdate
  */
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {

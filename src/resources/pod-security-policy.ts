@@ -42,7 +42,11 @@ export function podSecurityPolicyDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-/** Drops the mount types of /proc, whose feature is off. @param before null: the object is new */
+/**
+ * Drops the mount types of /proc, whose feature is off, unless the stored object has them.
+ *
+ * @param before null: the object is new
+ */
 function withoutMountTypes(object: AnyObject, before: JsonObject | null): AnyObject {
   return { ...object, spec: withoutDisabled(specOf(object), before, 'allowedProcMountTypes') }
 }

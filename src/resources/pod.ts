@@ -117,7 +117,7 @@ function specOf(object: AnyObject): JsonObject {
   return objectMember(object, 'spec')
 }
 
-/** Returns a Pod without fields whose features are off. */
+/** Returns a Pod without fields whose features are off, unless the stored one uses them. */
 function withEnabledSpec(object: AnyObject, before: JsonObject | null): AnyObject {
   const spec = withoutDisabledFields(specOf(object), before)
   return spec === specOf(object) ? object : { ...object, spec }
@@ -180,7 +180,10 @@ function validateNew(object: AnyObject, found: Findings): void {
   found.add(fieldForbidden('spec.ephemeralContainers', 'cannot be set on create'))
 }
 
-/** A status update changes the status and, as upstream, metadata other than the owners. */
+/**
+ * A status update changes the status and, as upstream, metadata other than the owners and the time
+ * of the deletion.
+ */
 function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
   const kept = keeping(object, current, 'spec')
   const { ownerReferences: owners, deletionTimestamp } = current.metadata

@@ -69,7 +69,8 @@ export function replicaSetDefinition(names: Names): ResourceDefinition {
 }
 
 /**
- * Checks selector and template, of a ReplicaSet or a Deployment.
+ * Checks selector and template, of a ReplicaSet or a Deployment, and that several replicas can
+ * share its disks.
  *
  * @source upstream `pkg/apis/apps/validation`, ValidateReplicaSetSpec
  */

@@ -15,8 +15,8 @@ export type ScalePaths = {
 }
 
 /**
- * `/scale` of custom kinds: the replica count of an object, in the form that all scalable kinds
- * share.
+ * `/scale`: the replica count of an object, in the form that all scalable kinds share. By default
+ * with the columns of custom kinds.
  *
  * @source autoscaling/v1 Scale; apiextensions-apiserver `pkg/registry/customresource/etcd.go`
  */
@@ -125,7 +125,7 @@ function scaled(scale: AnyObject, current: AnyObject, { specReplicas }: ScalePat
 
 /**
  * @returns a 32-bit integer, as upstream: a larger one loses its high bits; null if unset
- * @throws ApiError `InternalError` if the value is not a count, as upstream
+ * @throws ApiError `InternalError` if the value is not an integer, as upstream
  */
 function countAt(object: AnyObject, path: MemberPath): number | null {
   const value = valueAt(object, path)

@@ -116,7 +116,7 @@ function validateUpdate(object: AnyObject, current: AnyObject, found: Findings):
   if (type !== textMember(current, 'type')) found.add(invalid('type', type, 'field is immutable'))
 }
 
-/** Checks the keys that the known types require. */
+/** Checks what the known types require: keys, the form of their values, or an annotation. */
 function checkContent(object: AnyObject, data: JsonObject, names: Names, found: Findings): void {
   const types = names.secretTypes
   switch (textMember(object, 'type')) {

@@ -44,11 +44,15 @@ const statusSchema = struct('authorization.v1.SubjectRulesReviewStatus', 'Permis
     required: true,
     always: true,
   }),
-  incomplete: flag(3, 'Whether the list may be incomplete, because an authorizer cannot list its rules.', {
-    required: true,
-    always: true,
-  }),
-  evaluationError: text(4, 'Error that occurred during the evaluation.'),
+  incomplete: flag(
+    3,
+    'Whether rules may be missing: an authorizer cannot list its own, or they are too many.',
+    {
+      required: true,
+      always: true,
+    },
+  ),
+  evaluationError: text(4, 'Why rules may be missing.'),
 })
 
 const rulesReviewSchema = struct(

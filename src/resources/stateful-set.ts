@@ -74,7 +74,7 @@ export function statefulSetDefinition(names: Names): ResourceDefinition {
 const columns: readonly Column[] = [nameColumn, readyColumn, ageColumn, ...containerColumns(templateOf)]
 
 /**
- * Drops members whose features are off.
+ * Drops members whose features are off, unless the stored object has them.
  *
  * @param before null: the object is new
  * @source upstream `pkg/registry/apps/statefulset`, dropStatefulSetDisabledFields

@@ -75,7 +75,8 @@ export class Listener {
   }
 
   /**
-   * Passes every request to `handler`, except `CONNECT`, which gets the error of `refuseTunnel`.
+   * Passes every request to `handler`, with two exceptions: `CONNECT` gets the error of
+   * `refuseTunnel`, and an unknown expectation gets 417.
    */
   handle(handler: RawHandler, refuseTunnel: () => ApiError): RawServer {
     const take: RawHandler = (request, reply) => {
@@ -118,12 +119,12 @@ export class Listener {
     return this.#upgrades.get(request) ?? null
   }
 
-  /** New connections use the new certificate. */
+  /** New connections use the new certificate and key. */
   reload(tls: TlsFiles): void {
     if ('setSecureContext' in this.server) this.server.setSecureContext(contextOf(tls, this.#policy))
   }
 
-  /** Accepts no new connections, and sends GOAWAY to HTTP/2 clients. */
+  /** Accepts no new connections, sends GOAWAY to HTTP/2 clients, and closes idle connections. */
   stopAccepting(): void {
     this.server.close()
     for (const session of this.#sessions) session.close()

@@ -25,7 +25,7 @@ export type RevocationDependencies = {
 /**
  * Ends the watches and other streams of callers whose credentials or permissions are no longer
  * valid. A caller was checked when its call began; after each change of the rules or of the
- * authorities, all calls in progress are checked again.
+ * authorities, all calls in progress are checked again, and those of service accounts periodically.
  */
 export class Revocation {
   readonly #dependencies: RevocationDependencies

@@ -221,8 +221,9 @@ export class ApiServer {
   }
 
   /**
-   * Replaces certificate, key or client authorities for new connections. Ends watches and other
-   * streams whose callers are no longer authenticated.
+   * Replaces the certificate and the key for new connections. Ends watches and other streams whose
+   * callers are no longer authenticated or permitted, such as after a change of the authorities of
+   * client certificates.
    */
   reload(tls: TlsFiles): void {
     this.#listener.reload(tls)
@@ -244,7 +245,7 @@ export class ApiServer {
 
   /**
    * Shuts down gracefully: is unready for `shutdownDelayMs` while it still serves, then accepts no
-   * new connections, ends watches, waits for calls for up to `graceMs`, and closes. Runs once.
+   * new connections, ends streams, waits for calls for up to `graceMs`, and closes. Runs once.
    */
   drain(of: { readonly shutdownDelayMs: number; readonly graceMs: number }): Promise<void> {
     this.#drained ??= this.#drain(of.shutdownDelayMs, of.graceMs)

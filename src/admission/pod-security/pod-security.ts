@@ -158,8 +158,9 @@ function warnOnce(context: AdmissionContext, text: string): void {
 }
 
 /**
- * Returns whether an update changes fields of a Pod that checks read. Other updates are not
- * checked, because the level may be newer than the Pod.
+ * Returns whether an update changes the containers of a Pod, other than their images, or the
+ * profiles in its annotations: no update changes other fields that checks read. Other updates are
+ * not checked, because the level may be newer than the Pod.
  */
 function isSignificant(names: Names, pod: AnyObject, oldPod: AnyObject | null): boolean {
   if (oldPod === null) return true

@@ -18,7 +18,7 @@ export type Mode = (typeof MODES)[number]
 export type Policies = { readonly [mode in Mode]: Policy }
 
 export const PRIVILEGED: Policy = Object.freeze({ level: 'privileged', minor: null })
-/** Has the level of `enforce` for a namespace whose label cannot be read. */
+/** The level of `enforce` in a namespace whose label cannot be read. */
 const RESTRICTED: Policy = Object.freeze({ level: 'restricted', minor: null })
 
 export function spellPolicy({ level, minor }: Policy): string {

@@ -4,14 +4,14 @@ import type { CompiledWebhook } from './compiled-webhook.ts'
 /**
  * A webhook whose backend writes through this API while it handles a call may be called for that
  * write again, and so on until the first call times out. The webhooks whose calls led to a request
- * are therefore passed along in the trace context, which instrumented HTTP clients repeat: an entry
- * of the header `tracestate`. A webhook in the chain of a request is not called for it. An entry is
- * valid until its call times out, so that work that a backend queued for later is not taken for a
- * loop. A backend that does not pass the trace context on is stopped by the limit of calls in
- * progress.
+ * are therefore passed along in the trace context, which instrumented HTTP clients repeat: as links
+ * in an entry of the header `tracestate`. A webhook in the chain of a request is not called for it.
+ * A link is valid until its call times out, so that work that a backend queued for later is not
+ * taken for a loop. A backend that does not pass the trace context on is stopped by the limit of
+ * calls in progress.
  *
  * Any client can send the header, and a webhook that is not called may count as one that allows. So
- * a member signs its entries with a key that it makes at its start, and accepts only these. A loop
+ * a member signs its links with a key that it makes at its start, and accepts only these. A loop
  * through several members ends when it comes back to one of them.
  *
  * @source W3C Trace Context

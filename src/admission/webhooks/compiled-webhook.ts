@@ -31,7 +31,7 @@ export type CompiledWebhook = {
   readonly allowsDryRun: boolean
   readonly timeoutSeconds: number
   readonly failurePolicy: 'Fail' | 'Ignore'
-  /** Whether it is called again when another plugin changed the object after it. */
+  /** Whether it is called again when another webhook or a plugin changed the object after it. */
   readonly isReinvoked: boolean
   /** Wall-clock time until which it is suspended; null: it is not. */
   readonly suspendedUntilMs: number | null

@@ -17,7 +17,10 @@ export function denialCode(status: JsonObject | null): number {
   return code !== null && Number.isInteger(code) && code >= 400 && code <= 599 ? code : DENIAL_CODE
 }
 
-/** Returns the code in metrics: that of the webhook, at most 600. @source spec 6.2 */
+/**
+ * Returns the code in metrics: that of the webhook from 400 on, at most 600; otherwise 403.
+ * @source spec 6.2
+ */
 export function rejectionCode(status: JsonObject | null): number {
   const code = status === null ? null : numberMember(status, 'code')
   return code !== null && Number.isInteger(code) && code >= 400 ? Math.min(code, 600) : DENIAL_CODE
@@ -73,7 +76,7 @@ function reasonOf(code: number): string {
   return Object.entries(HTTP_CODES).find(([, one]) => one === code)?.[0] ?? ''
 }
 
-/** Returns the error for a request whose webhook could not be called, with the policy `Fail`. */
+/** Returns the error for a request whose webhook has the policy `Fail`, and failed. */
 export function callFailure(webhook: CompiledWebhook, why: string, durationMs: number): ApiError {
   const where = `${configurationOf(webhook)}, after ${seconds(durationMs)}`
   return internal(`failed calling webhook ${JSON.stringify(webhook.name)}: ${why} (${where})`)

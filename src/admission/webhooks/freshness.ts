@@ -26,7 +26,7 @@ export class Freshness {
   isStale({ context }: Pick<AdmissionRequest, 'context'>): boolean {
     if (context.request.isInternal === true) return false
     const { store, clock } = this.#dependencies
-    // Each read barrier is a proof, of a read as well as of an earlier write.
+    // Each read barrier is a proof, whether it was for a read or for an earlier write.
     const provenMs = store.reads.freshness?.asOfMs ?? Number.NEGATIVE_INFINITY
     return clock.monotonicMs() - provenMs > limits.admissionWebhookProofMsMax
   }

@@ -68,7 +68,7 @@ export type CallResult<T> = { readonly kind: 'allowed'; readonly value: T } | { 
  */
 export class WebhookCaller {
   readonly #dependencies: WebhookCallerDependencies
-  /** Signs the entries by which loops are detected. */
+  /** Signs the links by which loops are detected. */
   readonly #chainKey: Uint8Array
   readonly #answers = new RepeatedAnswers()
   readonly #meters = new WeakMap<CompiledWebhook, WebhookMeter>()

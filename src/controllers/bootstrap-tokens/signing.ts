@@ -50,7 +50,7 @@ const signedBytesMax = 64 * 1024 * 1024
 /**
  * Signs the kubeconfig of `cluster-info` with each bootstrap token that allows it. A node that has
  * the token verifies the signature, which proves that the kubeconfig is that of the right cluster.
- * Keeps the authorities in the kubeconfig equal to those of the cluster.
+ * Replaces outdated authorities of the cluster in the kubeconfig.
  *
  * @source spec 2.4, 3.3; upstream `pkg/controller/bootstrap/bootstrapsigner.go`
  */

@@ -21,7 +21,7 @@ const versionPriorities: { readonly [version: string]: number } = {
   ...{ 'discovery/v1beta1': 12, v1: 15, v1beta2: 12, v1beta1: 9 },
 }
 
-/** Priorities for groups that are not listed above, such as those of custom kinds. */
+/** Priorities for groups and versions not listed above, such as those of custom kinds. */
 const OTHER_GROUP = 1000
 const OTHER_VERSION = 100
 

@@ -122,7 +122,7 @@ const statusV2beta2Schema = struct(
 )
 
 const spec = part(2, specSchema, 'Desired behavior.')
-const words = 'Scales an object by metrics of its Pods.'
+const words = 'Scales an object by metrics, such as those of its Pods.'
 
 export const autoscalerSchema = struct('autoscaling.v2.HorizontalPodAutoscaler', words, {
   spec,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../api/json.ts'
 
-/** An object of a cluster-scoped kind that every cluster has. */
+/** An object of a cluster-scoped kind that the server creates by itself. */
 export type InitialObject = {
   readonly group: string
   readonly version: string

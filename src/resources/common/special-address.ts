@@ -21,7 +21,8 @@ function listOf(...subnets: readonly (readonly [address: string, bits: number])[
 }
 
 /**
- * Checks that a valid address can belong to another machine.
+ * Checks that a valid address is not an unspecified, loopback, link-local or link-local multicast
+ * one.
  *
  * @source upstream `pkg/apis/core/validation`, ValidateNonSpecialIP
  */

@@ -11,8 +11,9 @@ import { isExtendedResource, isNativeResource } from '../../api/schema/resource-
 import { isStandardQuotaResource } from '../quotas/quota-resources.ts'
 
 /**
- * Checks the resources of a container: requests must not exceed limits, and resources that cannot
- * be overcommitted must have equal requests and limits. Extended resources have integer amounts.
+ * Checks the resources of a container: names and amounts are valid, requests do not exceed limits,
+ * resources that cannot be overcommitted have equal requests and limits, and huge pages come with
+ * cpu or memory. Extended resources have integer amounts.
  *
  * @param at path of the requirements
  * @source core `pkg/apis/core/validation`, ValidateResourceRequirements

@@ -75,8 +75,9 @@ function checkLength(event: JsonObject, name: string, bytesMax: number, found: F
 }
 
 /**
- * Additional rules for new events of the events group: `eventTime` is set, which lets `checkEvent`
- * require further members, the type is a known one, and no deprecated member is set.
+ * Additional rules for new events of the events group: a series is valid, `eventTime` is set, which
+ * lets `checkEvent` require further members, the type is a known one, and no deprecated member is
+ * set.
  */
 export function checkNewGroupedEvent(event: AnyObject, found: Findings): void {
   checkSeries(event, found)

@@ -2,7 +2,10 @@ import { flag, int32, int64, maybe, part, struct, text } from '../../api/schema/
 import { selectorSchema } from '../common/selector.ts'
 import { podTemplateSpecSchema } from '../pods/pod-template-spec.ts'
 
-/** The spec of a Job, and of the template of a CronJob, which has no defaults of its own. */
+/**
+ * The spec of a Job, and of the template of a CronJob. It has no defaults, because such a template
+ * gets none.
+ */
 
 export const jobSpecSchema = struct('batch.v1.JobSpec', 'Desired state of a Job.', {
   parallelism: int32(1, 'How many Pods may run at the same time.', { optional: true, minimum: 0 }),

@@ -15,7 +15,8 @@ const fields: readonly Bounds[] = [
 const DESCRIPTORS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 
 /**
- * Checks a schedule: five fields, or a descriptor such as `@daily` or `@every 1h`.
+ * Checks a schedule: five fields, or a descriptor such as `@daily` or `@every 1h`. A time zone may
+ * precede them, such as `TZ=UTC`.
  *
  * @returns null: it is valid; else why not
  * @source the parser of schedules that upstream uses, whose words these are

@@ -8,7 +8,7 @@ import { containerLists } from '../containers/container-lists.ts'
 
 /**
  * Rejects fields that the operating system of a Pod does not support. If any container is a Windows
- * host process, all must be.
+ * host process, all must be, and the Pod must use the network of its host.
  *
  * @param at of the spec
  * @source core `pkg/apis/core/validation`, validateWindows, validateLinux,

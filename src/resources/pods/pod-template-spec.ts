@@ -15,7 +15,7 @@ import { podWarnings } from './pod-warnings.ts'
 import { checkProfileAnnotations } from './profile-annotations.ts'
 import { checkVolumes } from '../volumes/volume.ts'
 
-/** The Pod template of every kind that creates Pods. */
+/** The Pod template of all kinds that have one, except StatefulSet. */
 export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template for Pods.', {
   metadata: part(1, objectMetaSchema, 'Labels and annotations of the Pods.'),
   spec: part(2, podSpecSchema, 'Desired state of the Pods.'),
@@ -35,7 +35,7 @@ export function fillPodTemplate(template: JsonObject): JsonObject {
 }
 
 /**
- * Returns a template without fields whose features are off.
+ * Returns a template without fields whose features are off, unless the stored one uses them.
  *
  * @param before null: the object is new
  * @returns the identical template if there is nothing to change

@@ -16,7 +16,7 @@ export const windowsSecurityContextOptionsSchema = struct(
       optional: true,
       rule: checkDns1123Subdomain,
     }),
-    gmsaCredentialSpec: text(2, 'Contents of the GMSA credential spec; less than 64 KiB.', {
+    gmsaCredentialSpec: text(2, 'Contents of the GMSA credential spec; at most 64 KiB.', {
       optional: true,
     }),
     runAsUserName: text(

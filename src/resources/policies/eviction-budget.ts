@@ -19,7 +19,7 @@ const budgets = { group: 'policy', plural: 'poddisruptionbudgets' } as const
 /**
  * Returns the change of the disruption budget that the eviction of a Pod is charged to.
  *
- * @throws ApiError the budget does not allow it now
+ * @throws ApiError the budget does not allow it now, or several budgets select the Pod
  * @source upstream `pkg/registry/core/pod/storage/eviction.go`
  */
 export async function chargeBudget({ object: pod, filter, time }: JointContext): Promise<JointChange> {
@@ -32,7 +32,8 @@ export async function chargeBudget({ object: pod, filter, time }: JointContext):
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.'
     throw new ApiError('InternalError', words)
   }
-  // The Pod does not count as healthy, so its eviction costs nothing as long as it is not ready.
+  // A Pod that is not ready does not count as healthy. If enough others do, its eviction costs
+  // nothing as long as it is not ready.
   if (!isReady(pod) && hasEnough(statusOf(budget))) return { kind: 'only-this-version' }
   const status = charged(budget, pod.metadata.name ?? '', time)
   return { kind: 'put', ...budgets, object: { ...budget, status } }
@@ -71,7 +72,12 @@ const DISRUPTED_PODS_MAX = 2000
 /** Retry delay while the controller has not observed the current spec. */
 const OBSERVED_AFTER_SECONDS = 10
 
-/** Returns the status with one fewer allowed disruption. @throws ApiError none is allowed now */
+/**
+ * Returns the status with one fewer allowed disruption.
+ *
+ * @throws ApiError no disruption is allowed now, the controller has not observed the current spec,
+ * or it has too many evictions to confirm
+ */
 function charged(budget: AnyObject, podName: string, time: string): JsonObject {
   const status = statusOf(budget)
   const { name = '', generation = 0 } = budget.metadata

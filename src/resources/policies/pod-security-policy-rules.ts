@@ -25,7 +25,7 @@ const volumeTypes = [
   ...['storageos', 'vsphereVolume'],
 ]
 
-/** Checks the members that are in no struct of their own, in upstream's order and words. */
+/** Checks annotations, and the members that no struct checks, in upstream's order and words. */
 export function checkPodSecurityPolicy(object: AnyObject, names: Names, found: Findings): void {
   const spec = objectMember(object, 'spec')
   checkAnnotations(object.metadata.annotations ?? {}, names, found)

@@ -11,7 +11,7 @@ import { seLinuxOptionsSchema } from '../pods/security-context.ts'
 
 /** The shape of a PodSecurityPolicy. Its checks: upstream `pkg/apis/policy/validation`. */
 
-/** Written even if it is empty, and checked by the struct, in upstream's words. */
+/** Required, but written even if it is empty. Only checks in upstream's words refuse that. */
 const checked = { required: true, always: true } as const
 
 const rangeSchema = struct(

@@ -1,6 +1,6 @@
 import { checkQualifiedName } from '../../api/metadata/name-rules.ts'
 
-/** Resources of Pods that have a request or a limit. */
+/** The requests and limits of Pods that a quota with another scope than BestEffort can limit. */
 const COMPUTE: readonly string[] = [
   ...['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'],
 ]

@@ -5,7 +5,7 @@ export const reviewBasics = {
   shortNames: [],
   categories: [],
   verbs: ['create'],
-  // A review has no name.
+  // A review is not found by a name: one that a client sends is ignored.
   validateName: () => [],
   deleteReturnsObject: false,
   subresources: [],

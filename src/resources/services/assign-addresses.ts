@@ -8,7 +8,10 @@ import type { Assignment } from './service-assignment.ts'
 import { addressAt, canonicalAddress, offsetIn } from './service-ranges.ts'
 import type { AddressRange } from './service-ranges.ts'
 
-/** The first address of a range is that of the Service of the API server. It is never picked. */
+/**
+ * The first address of a range is never picked: that of the first range belongs to the Service of
+ * the API server.
+ */
 const RESERVED = 1
 
 /**

@@ -27,8 +27,8 @@ export function withFamilies(spec: JsonObject): JsonObject {
 }
 
 /**
- * Sets `ipFamilyPolicy` and `ipFamilies` where the client did not: from its addresses, else from
- * the ranges of this member.
+ * Sets `ipFamilyPolicy` where the client did not, and completes `ipFamilies`: from the addresses
+ * that the client names, else from the ranges of this member.
  *
  * @throws ApiError
  * @source upstream `pkg/registry/core/service/storage/alloc.go`, initIPFamilyFields
@@ -82,7 +82,7 @@ function dropSecond(spec: JsonObjectDraft, before: JsonObject): void {
   }
 }
 
-/** Returns the errors of an update that omits the second address without `SingleStack`. */
+/** Returns the errors of an update that omits a second address or family without `SingleStack`. */
 function* reductions(spec: JsonObject, before: JsonObject | null, isSingle: boolean): Iterable<Finding> {
   if (before === null || isSingle) return
   for (const [name, what] of [

@@ -11,7 +11,7 @@ const endpointAddressSchema = struct(
   'core.v1.EndpointAddress',
   'An address of an endpoint.',
   {
-    ip: text(1, 'IP address; not a loopback, link-local or multicast one.', { required: true }),
+    ip: text(1, 'IP address; not an unspecified, loopback or link-local one.', { required: true }),
     hostname: text(3, 'Host name of the endpoint.', { rule: checkDns1123Label }),
     nodeName: text(4, 'Node of the endpoint.', { optional: true, rule: checkDns1123Subdomain }),
     targetRef: maybe(2, objectReferenceSchema, 'Object that the endpoint represents, such as a Pod.'),

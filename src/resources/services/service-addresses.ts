@@ -62,7 +62,7 @@ function checkFirst(spec: JsonObject, ips: readonly string[], found: Findings): 
   found.add(invalid(IPS, ips, words, goTexts))
 }
 
-/** @returns false: some are no addresses */
+/** @returns false: some are no addresses, or they are too many */
 function areAddresses(ips: readonly string[], found: Findings): boolean {
   let valid = true
   if (ips.length > 2) found.add(invalid(IPS, ips, 'may only hold up to 2 values', goTexts))
@@ -82,7 +82,8 @@ function areAddresses(ips: readonly string[], found: Findings): boolean {
 
 /**
  * Checks that the first cluster address and family stay, and the second unless the client requests
- * its release.
+ * its release. A Service that stays headless may change its families, and one whose type is or was
+ * ExternalName all of them.
  *
  * @source upstream `pkg/apis/core/validation`, validateUpgradeDowngradeClusterIPs
  */

@@ -10,7 +10,8 @@ import { checkPort } from '../containers/port.ts'
 const AGENT_PORT = 10_250
 
 /**
- * Checks the ports of a Service: names, duplicates, and node ports.
+ * Checks the ports of a Service: names, target ports, duplicates and node ports, and that a load
+ * balancer does not expose the port of the kubelet.
  *
  * @source upstream `pkg/apis/core/validation`, ValidateService and validateServicePort
  */

@@ -2,7 +2,10 @@ import { formatCidr, formatIp, IpValue, parseCidr, parseIp, widthOf } from '../.
 
 /** The ranges that addresses and ports of Services come from. */
 export type ServiceRanges = {
-  /** One range, or one of each family. Services that name no family use the first one. */
+  /**
+   * One range, or one of each family. A Service that names neither a family nor an address gets its
+   * first address from the first one.
+   */
   readonly addresses: readonly AddressRange[]
   readonly nodePorts: PortRange
 }

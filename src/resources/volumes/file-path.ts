@@ -2,7 +2,8 @@ import type { Findings } from '../../api/errors/findings.ts'
 import { invalid } from '../../api/errors/field-error.ts'
 
 /*
- * Rules for paths below a volume. Empty paths are rejected elsewhere.
+ * Rules for paths in a volume and on a node. An empty path passes: where a path is required,
+ * another check rejects it.
  *
  * @source core `pkg/apis/core/validation`, validateLocalDescendingPath and
  * validateLocalNonReservedPath

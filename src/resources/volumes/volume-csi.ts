@@ -60,8 +60,8 @@ export const csiPersistentVolumeSourceSchema = struct(
 )
 
 /**
- * Checks the name of a driver: at most 63 bytes, letters, digits, `-` and `.` with letters or
- * digits at the ends. An empty one is rejected elsewhere.
+ * Checks the name of a driver: a DNS subdomain, with upper case too, of at most 63 bytes. An empty
+ * one is rejected elsewhere.
  */
 export function checkDriverName(name: string, field: string, found: Findings): void {
   if (name === '') return

@@ -30,7 +30,11 @@ export const volumeDeviceSchema = struct(
   'core.v1.VolumeDevice',
   'Maps a raw volume to a device of a container.',
   {
-    name: text(1, 'Name of the volume in the Pod; its source must be a claim.', { required: true }),
+    name: text(
+      1,
+      'Name of the volume in the Pod; its source must be a claim, which may be an ephemeral one.',
+      { required: true },
+    ),
     devicePath: text(2, 'Path of the device in the container.', { required: true, rule: checkNoBacksteps }),
   },
 )

@@ -9,7 +9,7 @@ import { checkNoBacksteps } from './file-path.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
 /**
- * Files of the node, and network shares without credentials, with the same schema in pods and
+ * Files of the node, and network storage without credentials, with the same schema in pods and
  * persistent volumes.
  *
  * @source spec 2.5
@@ -85,7 +85,7 @@ export const quobyteVolumeSourceSchema = struct(
     registry: text(1, 'Registries as host:port, separated by commas.', { required: true }),
     volume: text(2, 'Name of the volume.', { required: true }),
     readOnly: readOnly(3),
-    user: text(4, "User to mount the volume as; the service's owner when unset."),
+    user: text(4, 'User to mount the volume as; that of the service account when unset.'),
     group: text(5, 'Group to mount the volume as.'),
     tenant: text(6, 'Tenant that owns the volume.', { lengthMax: 64 }),
   },

@@ -63,7 +63,7 @@ const emptyDirVolumeSourceSchema = struct(
   'core.v1.EmptyDirVolumeSource',
   'An initially empty directory on the node that is deleted with the Pod.',
   {
-    medium: text(1, "Storage medium: Memory, HugePages, or empty for the node's disk."),
+    medium: text(1, "Storage medium: Memory, HugePages, HugePages-<size>, or empty for the node's disk."),
     sizeLimit: quantity(2, 'Size limit; unlimited when unset.', { optional: true }),
   },
   { check: checkEmptyDir },
@@ -117,7 +117,7 @@ const sources = {
 
 const volumeSourceSchema = struct('core.v1.VolumeSource', 'Source of a volume.', sources)
 
-/** The names of all volume sources, in the order in which upstream refuses a second one. */
+/** The names of all volume sources. As upstream, a source besides `emptyDir` is the one refused. */
 export const volumeSources: readonly string[] = [...new Set(['emptyDir', ...Object.keys(sources)])]
 
 export const volumeSchema = struct(

@@ -74,7 +74,8 @@ function checkUrl(text: string, field: string, found: Findings): void {
 
 /**
  * A URL without a host is not parsed; other errors report it. A backslash before the path would end
- * the host for a URL parser, but not for other readers; control characters would be dropped.
+ * the host for a URL parser, but not for other readers; control characters would be dropped. A
+ * space before the path is never valid.
  */
 function isReadable(text: string): boolean {
   if (/^[^:]*:\/\/[^/?#]*[\\ ]/.test(text) || /\p{Cc}/u.test(text)) return false

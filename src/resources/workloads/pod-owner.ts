@@ -38,7 +38,7 @@ export function fillTemplate(object: AnyObject): AnyObject {
 
 /**
  * Hooks of a kind with a Pod template whose status only `/status` writes. They drop the fields of
- * the template whose features are off.
+ * the template whose features are off, unless the stored template uses them.
  */
 export function templateHooks(schema: ObjectSchema): ReturnType<typeof statusApart> {
   const { prepareForCreate, prepareForUpdate } = statusApart(schema)
@@ -108,7 +108,7 @@ export function checkSelector(
 const DISK_WORDS =
   'must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only'
 
-/** Checks that disks which only one machine can write are read-only. */
+/** Checks that disks of Google Compute Engine, which only one machine can write, are read-only. */
 export function checkSharedDisks(object: AnyObject, found: Findings): void {
   const volumes = objectsMember(objectMember(templateOf(object), 'spec'), 'volumes')
   for (const [at, volume] of volumes.entries()) {

@@ -131,7 +131,7 @@ export class Call implements RequestContext, Credentials {
     for (const release of held) release()
   }
 
-  /** Whether the caller's credentials became invalid while the call was in progress. */
+  /** Whether the caller lost its credentials or a permission while the call was in progress. */
   get isRevoked(): boolean {
     return this.#revoked
   }

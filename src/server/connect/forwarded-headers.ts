@@ -3,7 +3,7 @@ import { connectionOf, sourceIpsOf } from '../http/peer.ts'
 import type { RawRequest } from '../http/raw-http.ts'
 import type { ReplyHeaders } from '../responses/wire.ts'
 
-/** The headers of an upgrade that are passed on to node agents. They need no others. */
+/** The headers of an upgrade that are passed on to node agents, except the subprotocols. */
 const UPGRADE_HEADERS: ReadonlySet<string> = new Set([
   ...['upgrade', 'x-stream-protocol-version', 'user-agent'],
   ...['sec-websocket-key', 'sec-websocket-version', 'sec-websocket-extensions'],

@@ -93,8 +93,10 @@ function locateService(
 }
 
 /**
- * Returns the name of a port of a Service, which a request may also name by its number. @throws
- * ApiError `ServiceUnavailable`
+ * Returns the name of a port of a Service, which a request may also name by its number.
+ *
+ * @throws ApiError `ServiceUnavailable` if no port has that number; `NotFound` without such a
+ * Service
  */
 function portNameOf(
   { name, port }: Pick<ProxyTarget, 'name' | 'port'>,

@@ -69,7 +69,7 @@ function time(query: Query, option: string): string | null {
   return formatted
 }
 
-/** Returns the value for JSON, which needs a bigint above 2^53. */
+/** Returns the value as it is shown in an error: a bigint where a number would not be exact. */
 function shown(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }

@@ -7,8 +7,8 @@ import type { ReplyHeaders } from '../responses/wire.ts'
 
 /**
  * Passes the response of a backend on, as fast as the client reads it. If it ends early, the
- * connection of the client ends, too, which shows that the response is incomplete; likewise if the
- * permission of the caller ends.
+ * connection of the client (with HTTP/2: the stream) is destroyed, which shows that the response is
+ * incomplete. The same happens if the caller loses its credentials or a permission.
  *
  * @param isStream whether the response may never end: it is then ended when this server drains
  */
@@ -24,7 +24,7 @@ export async function passOn(
   }
   raw.once('close', () => response.destroy())
   const isBodiless = call.raw.method === 'HEAD' || BODILESS.has(of.code)
-  // A length without a body confuses clients of HTTP/2, and servers in between.
+  // A length without a body confuses clients of HTTP/2, and proxies.
   if (of.code === 204 || of.code === 205) delete of.headers['content-length']
   writeHead(raw, of.code, of.headers)
   call.audit?.streamStarted()

@@ -6,7 +6,10 @@ export type ProxyTarget = {
   readonly port: string
 }
 
-/** @returns null for another form. @source apimachinery `pkg/util/net/port_split.go` */
+/**
+ * @returns null for another form or scheme
+ * @source apimachinery `pkg/util/net/port_split.go`
+ */
 export function proxyTarget(id: string): ProxyTarget | null {
   const parts = id.split(':')
   if (parts.length > 3) return null
@@ -24,7 +27,7 @@ export function portNumber(text: string): number | null {
 }
 
 /**
- * Returns the path at the target, without `.` and `..`, percent-encoded.
+ * Returns the path at the target, percent-encoded, without empty segments, `.` and `..`.
  *
  * @param path decoded; empty or with a leading slash
  * @source apimachinery `pkg/util/net/http.go`, JoinPreservingTrailingSlash
@@ -39,7 +42,7 @@ export function pathAtTarget(path: string): string {
   return path.endsWith('/') && segments.length > 0 ? `${joined}/` : joined
 }
 
-/** Percent-encodes a segment. Characters that a segment may have stay as they are, as in Go. */
+/** Percent-encodes a segment. Characters that a segment may have stay as they are. */
 function encodedSegment(part: string): string {
   return encodeURIComponent(part).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
 }

@@ -46,7 +46,7 @@ const PROTOCOL_HEADERS = [
 /**
  * Passes bytes between the client and a backend that has changed the protocol, each as fast as the
  * other side reads them, until one of them closes, this server drains, or the caller loses its
- * permission.
+ * credentials or a permission.
  */
 export function answerTunnel(
   client: WebSocketUpgrade,

@@ -5,8 +5,8 @@ import type { DiscoveredGroup } from './groups.ts'
 export const AGGREGATED_KIND = 'APIGroupDiscoveryList'
 
 /**
- * Returns all groups, versions and resources in one document, so that a client needs two requests
- * instead of one for each group and version.
+ * Returns the groups of one root with all their versions and resources, so that a client needs two
+ * requests instead of one for each group and version.
  *
  * @param groups those of `/api`, or those of `/apis`
  * @param apiVersion as the client named it

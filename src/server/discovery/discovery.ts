@@ -10,8 +10,8 @@ import { plainDocument, plainPaths } from './plain.ts'
 
 /**
  * The discovery documents of the current catalog. Each is built on request and rebuilt only after a
- * change of the catalog; a document whose content is unchanged stays the same object, so that its
- * cached encodings stay valid.
+ * change of the catalog. A document with the same content as before the change stays the same
+ * object, so that its cached encodings stay valid.
  */
 export class Discovery {
   readonly #catalog: Catalog
@@ -20,7 +20,7 @@ export class Discovery {
   #groups: readonly DiscoveredGroup[] = []
   /** For this version of the catalog, by path; aggregated ones by root and API version. */
   #documents = new Map<string, StaticDocument>()
-  /** The documents of the previous version of the catalog, by the same keys. */
+  /** The documents that were requested before the last change of the catalog, by the same keys. */
   #before: ReadonlyMap<string, StaticDocument> = new Map()
 
   constructor(catalog: Catalog, names: Names) {

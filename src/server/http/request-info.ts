@@ -19,8 +19,8 @@ export function originForm(target: string): string {
 }
 
 /**
- * Rejects what different parsers would read differently: non-ASCII bytes, and a fragment, at which
- * a router ends the path.
+ * Rejects targets that are not paths, and what different parsers would read differently: bytes
+ * other than printable ASCII, and a fragment, at which a router ends the path.
  *
  * @throws ApiError `BadRequest`
  * @source RFC 9112 section 3.2, RFC 3986 section 3
@@ -68,7 +68,8 @@ const PROXIES: ReadonlySet<string> = new Set(['nodes/proxy', 'pods/proxy', 'serv
  *
  * @param method upper case
  * @param target path and query, as sent
- * @throws ApiError `BadRequest` when it cannot be decoded
+ * @throws ApiError `BadRequest` when it cannot be decoded, or has no resource after `watch` or
+ * `proxy`
  * @source spec 4.1, 5.7; apiserver `pkg/endpoints/request/requestinfo.go`
  */
 export function requestInfo(method: string, target: string): RequestInfo {
@@ -160,8 +161,10 @@ function resourceInfo(of: {
 }
 
 /**
- * Returns the path at the target of a proxy. @param parts its segments, without empty ones at the
- * end @param path the whole path of the request
+ * Returns the path at the target of a proxy.
+ *
+ * @param parts its segments, without empty ones at the end
+ * @param path the whole path of the request
  */
 function pathBelow(parts: readonly string[], path: string): string {
   const end = path.endsWith('/') ? '/' : ''

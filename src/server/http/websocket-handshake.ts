@@ -7,11 +7,14 @@ import { badRequest, unauthorized } from '../../api/errors/standard-errors.ts'
 export type WebSocketOffer = {
   /** From a subprotocol, for clients that cannot set headers; null: none. */
   readonly token: string | null
-  /** The first other subprotocol, which is accepted whatever it is; null: none. */
+  /** The first other subprotocol, which a watch accepts whatever it is; null: none. */
   readonly protocol: string | null
 }
 
-/** @source RFC 6455 section 4.2.1; the rest is checked when a watch is about to begin */
+/**
+ * @source RFC 6455 section 4.2.1; the rest is checked when a watch is about to begin, or by the
+ * backend of a tunnel
+ */
 export function asksForWebSocket(headers: IncomingHttpHeaders): boolean {
   return tokensOf(headers.connection).includes('upgrade') && tokensOf(headers.upgrade).includes('websocket')
 }
@@ -21,8 +24,8 @@ export function asksForWebSocket(headers: IncomingHttpHeaders): boolean {
  * `base64url.bearer.authorization.<domain>.<token>`, with at least one other, as the server must
  * name one in its response and must not repeat a token.
  *
- * @throws ApiError `Unauthorized` when the token cannot be read: the caller must not become another
- * user
+ * @throws ApiError `Unauthorized` when the token cannot be read, is one of several, or is the only
+ * subprotocol: the caller must not become another user
  * @source apiserver `pkg/authentication/request/websocket`
  */
 export function webSocketOffer(headers: IncomingHttpHeaders, domain: string): WebSocketOffer {

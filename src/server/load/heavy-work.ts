@@ -10,7 +10,7 @@ import type { WatchStream } from '../../registry/calls/verb.ts'
  * another began, and other work gets a turn after each task. Users are served round robin and each
  * user's requests in order, so no user waits for all requests of another. Small tasks never wait.
  *
- * The queue is bounded by the requests in flight, which flow control limits.
+ * The queue is bounded by the calls in progress, watches included, which flow control limits.
  */
 export class HeavyWork {
   readonly #clock: Clock

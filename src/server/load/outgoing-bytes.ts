@@ -46,7 +46,7 @@ export class OutgoingBytes {
     return this.#bytes
   }
 
-  /** The number of calls that were ended because their clients did not read. */
+  /** The number of calls that were ended to free memory, because their clients did not read. */
   get cutOff(): number {
     return this.#cutOff
   }

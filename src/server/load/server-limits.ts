@@ -1,6 +1,7 @@
 /**
- * Limits that an operator may set; the others are constants. Behavior when full:
- * `src/config/limits.ts`.
+ * The limits that the server is built with. Flags set those of requests in progress and the time of
+ * a request, and those of memory depend on the heap. `src/config/limits.ts` has all defaults, and
+ * what happens when a limit is reached.
  */
 export type ServerLimits = {
   readonly requestsReadingMax: number

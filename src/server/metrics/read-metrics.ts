@@ -4,7 +4,8 @@ import type { BucketSeries } from '../../metrics/bucket-histogram.ts'
 import type { ProvenMode, ReadProof } from '../../registry/calls/consistency.ts'
 
 /**
- * - `total`: from the receipt of the request's headers to the end of its response; not for watches
+ * - `total`: from the receipt of the request's headers to the end of its response, which for a
+ *   connection to another server is its whole duration; not for watches
  * - `read_index`: waiting for a quorum, or for the log entry of the read
  * - `apply`: waiting until that index is applied here
  * - `encode`: from the choice of the state until the last byte is written; not for watches
@@ -17,12 +18,12 @@ const bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05
 
 const shape = {
   name: 'orch_read_seconds',
-  help: 'Duration of gets, lists and starts of watches, by consistency mode and phase.',
+  help: 'Duration of gets, lists, starts of watches, connections to other servers, and deletions of collections at a revision, by consistency mode and phase.',
   labelNames: ['mode', 'phase'] as const,
   buckets: bounds,
 }
 
-/** Durations of reads by consistency mode. */
+/** Durations by consistency mode of the requests that read the state. */
 export class ReadMetrics {
   readonly #counts = new Map<ProvenMode, Readonly<Record<Phase, BucketCounts>>>()
 

@@ -40,7 +40,7 @@ export function labelsOf({ info, raw }: Call, series: Pick<KindSeries, 'has'>): 
   }
 }
 
-/** Returns the labels of requests to unknown resources, which are counted together. */
+/** Returns the labels of requests to resources without a series, which are counted together. */
 export function withoutResource(verb: string): RequestLabels {
   return { ...nothing, verb }
 }

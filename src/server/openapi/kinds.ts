@@ -21,7 +21,7 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
     markers(names, GVK_MARKER, [gvkJson({ group: definition.group, version: definition.version, kind })])
   const whole: ObjectSchema = { ...wholeObject(definition.schema), definition: neutral }
   const object = definitions.reference(neutral, whole, of(definition.kind))
-  // Reviews are not part of lists.
+  // Reviews and bindings cannot be listed.
   if (!definition.verbs.includes('list')) return { object, list: object }
   const list: ObjectSchema = {
     type: 'object',
@@ -38,7 +38,7 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
   return { object, list: definitions.reference(`${neutral}List`, list, of(kindOfList)) }
 }
 
-/** Adds a kind that only occurs in request bodies. */
+/** Adds the kind of the body of a subresource. */
 export function addBody(definitions: Definitions, body: BodyKind, names: Names): JsonObject {
   const neutral = body.schema.definition ?? body.kind
   const whole: ObjectSchema = { ...wholeObject(body.schema), definition: neutral }

@@ -75,7 +75,7 @@ export function impersonation(app: App, authorizer: Authorizer, names: Names): v
   })
 }
 
-/** @throws ApiError `Forbidden` */
+/** @throws ApiError `Forbidden`, or that of the authorizer */
 async function takeOver(call: Call, authorizer: Authorizer, requested: Impersonation): Promise<void> {
   for (const action of requested.permissions) {
     const decision = await authorizer.authorize(call.user, action)
@@ -94,7 +94,8 @@ function hasHeaders(headers: Readonly<Record<string, unknown>>): boolean {
 /**
  * Rejects writes that a page of another origin makes a browser send: the browser adds its user's
  * client certificate, whatever the page. A bearer token, which no browser adds by itself, proves
- * intent. Other programs usually send neither of the headers that show a browser.
+ * intent; without one, a body without a type is rejected from any page. Other programs usually send
+ * neither of the headers that show a browser.
  *
  * @source W3C Fetch Metadata Request Headers; WHATWG Fetch, "CORS-safelisted request-header"
  */

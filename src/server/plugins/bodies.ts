@@ -55,9 +55,10 @@ export function hasBody(raw: RawRequest): boolean {
 }
 
 /**
- * Whether no client waits for a response any more: the time was up while the body arrived, or the
- * client disconnected before its request was complete. HTTP/2 reports a truncated body like a
- * complete one, so this is checked before a body is used; HTTP/1.1 fails while it is read.
+ * Whether no client waits for a response any more: an error was sent while the body arrived,
+ * because the time was up or the body too slow, or the client disconnected before its request was
+ * complete. HTTP/2 reports a truncated body like a complete one, so this is checked before a body
+ * is used; HTTP/1.1 fails while it is read.
  */
 export function wasAbandoned(request: Request, reply: Reply): boolean {
   const { raw } = request

@@ -112,7 +112,7 @@ export function flowControl(
   }
   app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request)
-    // The call may have ended during authentication: what it acquires now would never be released.
+    // The call may have ended during authentication or authorization.
     if (call.closed) {
       reply.hijack()
       return
@@ -165,7 +165,7 @@ function expectedBytes({ raw }: Request, { requestBytesMax }: ServerLimits): num
   return given <= requestBytesMax ? given : 0
 }
 
-/** Methods whose body fastify does not read. */
+/** Methods of verbs whose body fastify does not read. */
 const BODIES_UNREAD: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 /** Whether a body takes at most a second at the minimum rate. */
 function isSmall({ raw }: Request): boolean {

@@ -81,7 +81,8 @@ function checkHost(raw: RawRequest): void {
 
 /**
  * All calls in progress, from their first hook to the end of the response. One scan each second
- * enforces deadlines and finds clients that stopped reading, which saves a timer per request.
+ * enforces deadlines and the rate of uploads, and finds clients that stopped reading, which saves a
+ * timer per request.
  *
  * Bounded by the connections and the streams on each.
  */
@@ -203,7 +204,10 @@ const STREAMS_ENDED_PER_TURN = 100
  */
 const DEADLINE_GRACE_MS = 1000
 
-/** Shortens the time limit of a call to its `timeout` parameter; no caller can extend it. */
+/**
+ * Shortens the time limit of a call to its `timeout` parameter; no caller can extend it. Watches
+ * and connections to other servers have no such parameter.
+ */
 export function deadline(app: App): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)

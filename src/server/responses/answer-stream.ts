@@ -12,8 +12,8 @@ type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 
 type Sending = {
   /**
-   * Headers in addition to those of every response, or instead of them. Unset: none, so the
-   * response is JSON.
+   * Headers in addition to those of `baseHeaders`, or instead of them. Unset: none, so the response
+   * is JSON.
    */
   readonly headers?: ReplyHeaders
   /** Compresses for clients that accept it. Unset: never. */
@@ -21,8 +21,8 @@ type Sending = {
 }
 
 /**
- * Sends a list piece by piece, and takes the pieces only as fast as the client reads them. A list
- * of one piece is sent as one document with its length.
+ * Sends a response piece by piece, and takes the pieces only as fast as the client reads them. One
+ * of a single piece is sent with its length.
  */
 export function answerPieces(
   pieces: Pieces,

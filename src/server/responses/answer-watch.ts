@@ -15,9 +15,10 @@ export type WatchSink = ByteSink & {
   /** Frames whole events for the connection. */
   readonly framed: (events: Uint8Array) => Uint8Array
   /**
-   * Ends the stream. Called once.
+   * Ends the stream. Called once, or not at all if the connection is cut.
    * @param drained whether this member ended the stream: it shuts down, must not serve, or the
-   * caller lost its permission; false: the stream ended itself, or its client did not read
+   * caller lost its credentials or a permission; false: the stream ended itself, or its client did
+   * not read
    */
   readonly end: (drained: boolean) => void
 }
@@ -59,7 +60,10 @@ export function answerWatch(
   carryWatch(stream, call, sink, parts)
 }
 
-/** Sends the events of a watch until it ends, the client disconnects, or the server drains. */
+/**
+ * Sends the events of a watch until it ends, the client disconnects or does not read, or this
+ * member ends it.
+ */
 export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, parts: ErrorParts): void {
   call.audit?.streamStarted()
   const writer = new PacedWriter(call, sink)
@@ -85,7 +89,7 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
     // The client gets some time to read the error.
     call.noteTaken()
   }
-  // The server began to drain, or the credentials were revoked, while the verb was at work.
+  // The server began to drain, or the call was revoked, while the verb was at work.
   if (call.lastOnConnection || call.isRevoked) end(true)
   const turn = (): void => {
     try {

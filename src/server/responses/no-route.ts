@@ -7,7 +7,7 @@ import type { RequestInfo } from '../http/request-info.ts'
 type NoRouteDependencies = {
   /**
    * @returns null where no kind is served
-   * @throws ApiError `BadRequest` for invalid names
+   * @throws ApiError `BadRequest` for invalid names, `NotFound` for a path that the kind lacks
    */
   readonly resourceMethods: (info: RequestInfo) => readonly string[] | null
   /**

@@ -23,7 +23,7 @@ const CHUNK_BYTES = 64 * 1024
 
 export type ReplyHeaders = Record<string, string | number | readonly string[]>
 
-/** Returns the headers of every response. */
+/** Returns the headers of a response of this server itself, not of one that it passes on. */
 export function baseHeaders(call: Call | null, contentType: string): ReplyHeaders {
   const headers: ReplyHeaders = { 'cache-control': 'no-cache, private', 'content-type': contentType }
   if (call !== null) {

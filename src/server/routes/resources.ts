@@ -121,7 +121,7 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
     if (words !== null) call.warn(words)
     call.deprecated = definition.deprecated ?? null
     const wanted = representationWanted(request.raw.headers.accept, verb, definition, query)
-    // Only a watch can use a WebSocket; for other verbs the offer is ignored.
+    // Apart from connections, only a watch can use a WebSocket; other verbs ignore the offer.
     const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, dependencies) : null
     const verbRequest: VerbRequest = {
       definition,
@@ -238,8 +238,8 @@ function heavyTask(call: Call, bytes: number): HeavyTask {
 const NO_BODY = new Uint8Array(0)
 
 /**
- * Returns whether the kind has this path. False for a custom kind may be outdated: its definition
- * may have changed.
+ * Returns whether a custom kind has this path. False may be outdated: the definition of the kind
+ * may have changed. True for built-in kinds, whose paths are checked later.
  */
 function hasPath(
   { custom, scope, subresources }: ResourceDefinition,

@@ -54,7 +54,7 @@ export function settingsRoutes(
   })
 }
 
-/** @throws ApiError `Conflict`, `BadRequest` */
+/** @throws ApiError `Conflict`, `BadRequest`, and those of the store */
 async function change(store: SettingsStore, wanted: Wanted, deadlineMs: number): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     // Settings that are not named keep their values, so these must be known.
