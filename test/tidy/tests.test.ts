@@ -46,7 +46,9 @@ void test('every test that the list of found bugs names exists', () => {
   assert.deepEqual([...missing, ...untitled], [])
 })
 
-/** A cell of the list of mutants: a test file, and its title without what differs from run to run. */
+/**
+ * A cell of the list of mutants: a test file, and its title without what differs from run to run.
+ */
 const noticedBy = /\| (\S+): `([^`|]+)` +\|/
 
 void test('every test that the list of mutants names exists', () => {
