@@ -35,6 +35,19 @@ void test('logs are those of the node agent, and it gets the certificate of the 
   assert.equal(seen.host, `localhost:${agent.port}`)
 })
 
+void test('the duration of logs does not count as the duration of a read', async (t) => {
+  const { api } = await startAgentCluster(t)
+  const counts = async (): Promise<readonly string[]> => {
+    const { text } = await api.ask('GET', '/metrics')
+    return text.match(/^orch_read_seconds_count\{.*phase="(?:total|encode)".*$/gm) ?? []
+  }
+  assert.equal((await api.ask('GET', PODS)).status, 200)
+  const before = await counts()
+  assert.ok(before.length >= 2, `${before.length} series`)
+  assert.equal((await api.ask('GET', LOG)).status, 200)
+  assert.deepEqual(await counts(), before)
+})
+
 void test('the parameters of logs reach the node agent under its names', async (t) => {
   const { api, agent } = await startAgentCluster(t)
   const rows: readonly (readonly [given: string, seen: string])[] = [

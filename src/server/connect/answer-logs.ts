@@ -48,7 +48,7 @@ export async function answerLogs(
   }
   const status = answer.response.statusCode ?? 0
   if (status < 200 || status > 206) {
-    const { bytes } = await bodyOf(answer.response, clock)
+    const bytes = await bodyOf(answer.response, clock)
     throw refusedLogs(status, bytes.toString('utf8'), name)
   }
   reply.hijack()

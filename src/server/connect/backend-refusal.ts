@@ -5,27 +5,27 @@ import type { ApiErrorReason } from '../../api/errors/api-error.ts'
 import { badRequest, internal } from '../../api/errors/standard-errors.ts'
 import { limits } from '../../config/limits.ts'
 
-/** The beginning of a response that is not passed on as a stream. */
-export type BackendBody = { readonly bytes: Buffer; readonly isCut: boolean }
-
-/** Reads the beginning of a response, and closes its connection. Never rejects. */
-export function bodyOf(response: IncomingMessage, clock: Pick<Clock, 'after'>): Promise<BackendBody> {
+/**
+ * Returns the beginning of a response that is not passed on as a stream, and closes its connection.
+ * Never rejects.
+ */
+export function bodyOf(response: IncomingMessage, clock: Pick<Clock, 'after'>): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let left: number = limits.backendErrorBytesMax
-    const end = (isCut: boolean): void => {
+    const end = (): void => {
       timer.cancel()
       response.destroy()
-      resolve({ bytes: Buffer.concat(chunks), isCut })
+      resolve(Buffer.concat(chunks))
     }
-    const timer = clock.after(limits.backendErrorMsMax, () => end(true))
+    const timer = clock.after(limits.backendErrorMsMax, end)
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk.subarray(0, left))
       left -= chunk.byteLength
-      if (left < 0) end(true)
+      if (left < 0) end()
     })
-    response.once('end', () => end(false))
-    response.once('close', () => end(true))
+    response.once('end', end)
+    response.once('close', end)
   })
 }
 

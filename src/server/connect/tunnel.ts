@@ -123,7 +123,7 @@ export async function answerRefusedUpgrade(
     throw backendError(`invalid upgrade response: status code ${status}`)
   }
   const type = response.headers['content-type'] ?? 'text/plain; charset=utf-8'
-  const { bytes } = await bodyOf(response, clock)
+  const bytes = await bodyOf(response, clock)
   reply.hijack()
   const headers: ReplyHeaders = {
     'audit-id': call.id,

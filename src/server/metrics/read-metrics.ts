@@ -4,11 +4,11 @@ import type { BucketSeries } from '../../metrics/bucket-histogram.ts'
 import type { ProvenMode, ReadProof } from '../../registry/calls/consistency.ts'
 
 /**
- * - `total`: from the receipt of the request's headers to the end of its response, which for a
- *   connection to another server is its whole duration; not for watches
+ * - `total`: from the receipt of the request's headers to the end of its response; not for watches
+ *   and connections to other servers, which last as long as the client wants
  * - `read_index`: waiting for a quorum, or for the log entry of the read
  * - `apply`: waiting until that index is applied here
- * - `encode`: from the choice of the state until the last byte is written; not for watches
+ * - `encode`: from the choice of the state until the last byte is written; likewise
  */
 const phases = ['total', 'read_index', 'apply', 'encode'] as const
 type Phase = (typeof phases)[number]
@@ -18,7 +18,7 @@ const bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05
 
 const shape = {
   name: 'orch_read_seconds',
-  help: 'Duration of gets, lists, starts of watches, connections to other servers, and deletions of collections at a revision, by consistency mode and phase.',
+  help: 'Duration of gets, lists, deletions of collections at a revision, and starts of watches and of connections to other servers, by consistency mode and phase.',
   labelNames: ['mode', 'phase'] as const,
   buckets: bounds,
 }
@@ -31,7 +31,7 @@ export class ReadMetrics {
     new BucketHistogram(register, shape, () => this.#series())
   }
 
-  /** @param endMs null: it continues, as watches do */
+  /** @param endMs null: a watch, or a connection to another server */
   read({ mode, waitedMs, fixedMs }: ReadProof, startedMs: number, endMs: number | null): void {
     const counts = this.#countsOf(mode)
     counts.read_index.observe(waitedMs.confirm / 1000)

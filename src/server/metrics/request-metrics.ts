@@ -133,8 +133,8 @@ export class RequestMetrics {
     series.count(call.reply.headersSent ? call.reply.statusCode : 499)
     series.observe(nowMs - call.startedMs, call.webhooksMs)
     series.sizes?.observe(call.sentBytes)
-    const isWatch = call.info.action.verb === 'watch'
-    if (call.proof !== null) this.#reads.read(call.proof, call.startedMs, isWatch ? null : nowMs)
+    const lasts = call.info.connects || call.info.action.verb === 'watch'
+    if (call.proof !== null) this.#reads.read(call.proof, call.startedMs, lasts ? null : nowMs)
   }
 
   #seriesOf(call: Call): RequestSeries {
