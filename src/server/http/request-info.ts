@@ -84,7 +84,8 @@ export function requestInfo(method: string, target: string): RequestInfo {
   }
   const group = core ? '' : (parts[1] as string)
   const version = parts[core ? 1 : 2] as string
-  return resourceInfo({ method, path, query, group, version, parts: parts.slice(core ? 2 : 3) })
+  const odd = (group === '' && !core) || version === ''
+  return resourceInfo({ method, path, query, group, version, odd, parts: parts.slice(core ? 2 : 3) })
 }
 
 /** Subresources of a namespace itself; any other segment after its name is a resource in it. */
@@ -106,6 +107,8 @@ function resourceInfo(of: {
   readonly query: Query
   readonly group: string
   readonly version: string
+  /** Whether the segments before the resource make it odd. */
+  readonly odd: boolean
   /** Segments from the resource on; at least one. */
   readonly parts: readonly string[]
 }): RequestInfo {
@@ -115,7 +118,7 @@ function resourceInfo(of: {
   if (special && parts.length < 2) {
     throw badRequest(`unable to determine kind and namespace from url, ${path}`)
   }
-  let odd = special
+  let odd = of.odd || special
   let verb = special ? (parts[0] as string) : (METHOD_VERBS.get(of.method) ?? '')
   if (special) parts = parts.slice(1)
 

@@ -175,6 +175,14 @@ void test('spec 5.7: resource paths give verb, group, version, namespace, resour
     ],
     ['GET', '/api/v1/namespaces//pods', { verb: 'list', resource: 'pods', odd: true }],
     ['GET', '/api/v1//pods', { verb: 'get', resource: '', name: 'pods', odd: true }],
+    // Not the core group, which is served below /api only.
+    ['GET', '/apis//v1/pods', { verb: 'list', resource: 'pods', odd: true }],
+    [
+      'GET',
+      '/apis//v1/nodes/a/proxy',
+      { verb: 'get', resource: 'nodes', name: 'a', subresource: 'proxy', odd: true },
+    ],
+    ['GET', '/apis/apps//pods', { verb: 'list', group: 'apps', version: '', resource: 'pods', odd: true }],
     ['GET', '/api/v1/nodes/system%3Anode%3An', { verb: 'get', resource: 'nodes', name: 'system:node:n' }],
     [
       'GET',
