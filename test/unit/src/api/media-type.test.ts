@@ -7,7 +7,7 @@ import { bodyFormatOf, JSON_SERVED, negotiate, patchFormatOf } from '../../../..
 
 const jsonAndPlain = [...JSON_SERVED, { type: 'text/plain' }]
 
-void test('spec 4.7: JSON is served to a client that accepts it, whatever else and with whatever parameters', () => {
+void test('spec 4.7: JSON is served to a client that accepts it, whatever else it accepts, with parameters that ask for no other form', () => {
   for (const accept of [
     '',
     '*/*',

@@ -164,7 +164,7 @@ void test('spec 6.1: bookmarks and errors are events of one line', () => {
   assert.equal(event.object.code, 410)
 })
 
-void test('UTF-8 bytes are counted without encoding', () => {
+void test('the length in UTF-8 is the number of bytes of the encoded text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       assert.equal(utf8Length(text), Buffer.byteLength(text))
@@ -172,7 +172,7 @@ void test('UTF-8 bytes are counted without encoding', () => {
   )
 })
 
-void test('the name of a missing object is shown up to the length of a valid name', () => {
+void test('of the name of a missing object at most 256 characters are shown', () => {
   const of = { group: '', resource: 'configmaps' }
   const { message, details } = notFound(of, '🦄'.repeat(1000))
   assert.equal(message, `configmaps "${'🦄'.repeat(256)}" not found`)

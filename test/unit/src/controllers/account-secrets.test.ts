@@ -74,7 +74,7 @@ async function createAccount(api: Fixture, name: string): Promise<void> {
   await api.create({ kind: 'ServiceAccount', body: { metadata: { name } } })
 }
 
-void test('spec 5.6: each account has one token Secret, created by every leader only once', async (t) => {
+void test('spec 5.6: each account has one token Secret, created only once, however many members lead', async (t) => {
   const { api, errors, lead } = await open(t)
   await createAccount(api, 'early')
   const stop = lead()

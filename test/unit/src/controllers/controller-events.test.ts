@@ -240,7 +240,7 @@ void test('a root CA that cannot be published has a warning on its namespace', a
   assert.match((await messagesOf(api, 'RootCANotPublished'))[0] ?? '', /by a test/)
 })
 
-void test('a token Secret has an event when it goes with its account, and when it was deleted and is back', async (t) => {
+void test('a token Secret has an event when it goes with its account, and when it was deleted and is back; one that cannot be created has an event', async (t) => {
   const { api, refuse } = await open(t, 'serviceaccount-token')
   await api.create({ kind: 'ServiceAccount', body: { metadata: { name: 'robot' } } })
   await rest(api)

@@ -204,16 +204,16 @@ void test('random groups: no name has two owners, the order of the objects does 
     const again = settled(shuffled)
     for (const one of result) {
       const other = again.find(({ name }) => name === one.name)
-      assert.deepEqual(other, one, `SEED=${seed}: order counts`)
+      assert.deepEqual(other, one, `seed ${seed}: order counts`)
     }
     for (const names of [resources, kinds]) {
       const had = result.flatMap((one) => [...new Set(names(one.accepted))])
-      assert.equal(new Set(had).size, had.length, `SEED=${seed}: ${had.join(' ')} are used twice`)
+      assert.equal(new Set(had).size, had.length, `seed ${seed}: ${had.join(' ')} are used twice`)
     }
     for (const one of half) {
       if (words(one)[1] !== good[1]) continue
       const kept = result.find(({ name }) => name === one.name)
-      assert.deepEqual(kept, one, `SEED=${seed}: kept`)
+      assert.deepEqual(kept, one, `seed ${seed}: kept`)
     }
   }
 })

@@ -179,7 +179,7 @@ void test('owners in a circle that are all deleted in the foreground do not wait
   assert.deepEqual(await namesLeft(api), [])
 })
 
-void test('an object stays while one reference leads to its owner, whatever other references with the same uid name', async (t) => {
+void test('an object stays while one reference leads to its owner, whatever objects other references with the same uid name', async (t) => {
   const { api } = await opened(t)
   const { object: owner } = await api.configMap('owner')
   const right = referenceTo(owner)

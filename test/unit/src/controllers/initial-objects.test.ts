@@ -1,6 +1,6 @@
 /*
  * Goal: the objects that every cluster has are created where a member leads. Those of flow control
- * are restored as long as their annotation allows it, and are the administrator's without it.
+ * are restored unless their annotation is `false`.
  * Method: the shipped controller on the shipped verbs, started once for each leader.
  */
 import assert from 'node:assert/strict'

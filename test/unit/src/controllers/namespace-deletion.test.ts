@@ -208,7 +208,7 @@ void test('the deletion of a namespace waits for finalizers, and its status name
   second.close()
 })
 
-void test('a namespace is removed after a finalizer that kept it for hours, though nothing changes the namespace', async (t) => {
+void test('a namespace is removed after the finalizer that kept an object in it for hours, though nothing changes the namespace', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   const member = lead(api, [])

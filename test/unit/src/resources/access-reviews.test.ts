@@ -207,7 +207,7 @@ void test('SelfSubjectRulesReview with too many rules is incomplete and names th
   assert.deepEqual([incomplete, evaluationError], [true, `only ${max} of ${max + 1} rules are listed`])
 })
 
-void test('a review is not stored: it has no other verb, and a dry run makes no difference', async (t) => {
+void test('a review is not stored: get and list are 405, a dry run makes no difference, and without reviewers it is 503', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const kind = 'SelfSubjectAccessReview'

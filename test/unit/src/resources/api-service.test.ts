@@ -1,5 +1,5 @@
 /*
- * Goal: APIServices follow the rules of upstream 1.24, and those of the built-in groups exist.
+ * Goal: APIServices follow the rules of upstream 1.24, and those of the built-in groups are valid.
  * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'

@@ -103,7 +103,7 @@ void test('spec 2.11: the spec is immutable, and status changes only on its own 
   assert.deepEqual(object.metadata.labels, { a: 'b' })
 })
 
-void test('spec 3.2: approval sets Approved or Denied permanently', async (t) => {
+void test('spec 3.2: approval sets Approved permanently, and not together with Denied', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await make(api, good)

@@ -8,7 +8,7 @@ import { objectMember } from '../../../../src/api/json.ts'
 import { Fixture } from '../registry/fixture.ts'
 import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
-void test('spec 2.13: values of priority classes are bounded and immutable, and system names are reserved', async (t) => {
+void test('spec 2.13: values of priority classes are bounded, values and preemption policies immutable, and system names reserved', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'PriorityClass'
@@ -37,7 +37,7 @@ void test('spec 2.13: values of priority classes are bounded and immutable, and 
   ])
 })
 
-void test('spec 2.13: a runtime class has a handler, which is immutable, in both of its versions', async (t) => {
+void test('spec 2.13: a runtime class has a handler, which is immutable, valid overhead and scheduling, and is read in another version', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'RuntimeClass'
@@ -61,7 +61,7 @@ void test('spec 2.13: a runtime class has a handler, which is immutable, in both
   ])
 })
 
-void test('spec 2.13: an ingress class has a controller with a domain, and parameters of its scope', async (t) => {
+void test('spec 2.13: an ingress class has a controller with a domain, which is immutable, and parameters that fit their scope', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'IngressClass'

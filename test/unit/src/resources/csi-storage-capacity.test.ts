@@ -12,7 +12,7 @@ const name = 'c'
 const nodeTopology = { matchLabels: { zone: 'a' } }
 const body = { metadata: { name }, storageClassName: 'fast', nodeTopology, capacity: '10Gi' }
 
-void test('a storage capacity needs a class, and its amounts are not negative', async (t) => {
+void test('a storage capacity needs a class and a valid topology, and its amounts are not negative', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await refusesNew(api, { kind, body }, [

@@ -100,7 +100,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     assert.equal((await refused(api.get({ kind: v1, name: 'f' }))).code, 404)
   })
 
-  void test(`an event of a cluster-scoped object is in default (with eventTime, or in the system namespace), any other in the namespace of its object, ${domain}`, async (t) => {
+  void test(`an event of a cluster-scoped object is in default, or with eventTime in the system namespace, and any other is in the namespace of its object, ${domain}`, async (t) => {
     const { api, core, v1 } = await start(t, domain)
     const { systemNamespace } = api.names
     const node = { kind: 'Node', name: 'n' }
@@ -226,7 +226,7 @@ void test('only the series and the metadata of an event can change through the e
   await api.patch({ kind: core, name: 'e', body: { reason: 'Other', message: 'other', count: 7 } })
 })
 
-void test('events are selected by their object and their reporter, with the field names of each group', async (t) => {
+void test('events are selected by their object, reporter, reason and type, with the field names of each group', async (t) => {
   const { api, core, v1 } = await start(t)
   await api.create({ kind: core, body: { ...older, metadata: { name: 'old' } } })
   await api.create({ kind: v1, body: { ...newer, metadata: { name: 'new' } } })

@@ -51,7 +51,7 @@ async function statusOf(api: Fixture): Promise<JsonObject> {
   return objectMember((await api.get(budget)).object, 'status')
 }
 
-void test('an eviction is charged to the budget that selects the Pod, and refused when none is left', async (t) => {
+void test('an eviction is charged to the budget that selects the Pod, and refused when it allows none', async (t) => {
   const api = await open(t)
   await createBudget(api, { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2 })
   for (const name of ['x', 'y']) await createRunning(api, name)

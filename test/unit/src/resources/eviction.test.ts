@@ -72,7 +72,7 @@ void test('an eviction with either version or without one is accepted, and one w
   }
 })
 
-void test('the delete options of an eviction apply: preconditions, dry runs, propagation, grace periods', async (t) => {
+void test('the delete options of an eviction apply: preconditions, dry runs, grace periods; an unknown propagation policy is rejected', async (t) => {
   const api = await open(t)
   const { object } = await createPod(api, placed)
   const { resourceVersion } = object.metadata

@@ -1,6 +1,6 @@
 /*
- * Goal: the objects exchanged with webhooks and credential plugins have the members of spec 2.12
- * and 5.5. Method: sample objects are conformed, validated, and encoded and decoded in protobuf
+ * Goal: the objects exchanged with webhooks and credential plugins have the members of spec 2.12,
+ * 4.6 and 5.5. Method: sample objects are conformed, validated, and encoded and decoded in protobuf
  * where they have that form.
  */
 import assert from 'node:assert/strict'
@@ -62,7 +62,7 @@ void test('spec 2.12: AdmissionReview carries request and response, in JSON and 
   }
 })
 
-void test('spec 4.6: an admission request and response have the required members, enums and field numbers', () => {
+void test('spec 4.6: an admission request and response have the required members and enums, and a request the field numbers', () => {
   const schema = admissionReviewSchema('v1')
   const nameless = { ...request, uid: '' }
   assert.deepEqual(wrong(schema, { request: nameless }), ['FieldValueRequired request.uid'])

@@ -15,7 +15,7 @@ import { createPod, updateStatus } from './pods/pod-samples.ts'
 const reference = ['apiVersion', 'fieldPath', 'kind', 'name', 'namespace', 'resourceVersion', 'uid']
 
 /**
- * Fields other than name and namespace.
+ * Fields other than `metadata.name` and `metadata.namespace`.
  *
  * @source the notes on the 1.24 API that this server was written from, `validation-notes`:
  * `_generic.fieldSelectors`, and `fieldSelectors` of each kind
@@ -38,7 +38,7 @@ const fieldsOf: { readonly [kind: string]: readonly string[] } = {
   'apps/v1/ReplicaSet': ['status.replicas'],
   'batch/v1/Job': ['status.successful'],
   'v1/Secret': ['type'],
-  // The fields of the core group, with the names of this group.
+  // The fields of the core group except `source`, with the names of this group.
   ...Object.fromEntries(
     ['v1', 'v1beta1'].map((version) => [
       `events/${version}/Event`,

@@ -199,7 +199,7 @@ void test('a broken rule of v2beta1 is reported once, at the place in the stored
   ])
 })
 
-void test('annotations that are malformed count as absent, and other versions do not have them', async (t) => {
+void test('malformed annotations of metrics and behavior are dropped, in the first version and in the stored one', async (t) => {
   const api = await open(t)
   for (const text of ['{', '[1]', '{"type":"Pods"}', '['.repeat(1000)]) {
     const annotations = { [key('metrics')]: text, [key('behavior')]: text, own: 'yes' }
@@ -341,7 +341,7 @@ void test('bounds, metrics and behavior follow the rules of upstream', async (t)
   ])
 })
 
-void test('the table shows each metric with its target', async (t) => {
+void test('the table shows the first two metrics with their targets, and the number of the others', async (t) => {
   const api = await open(t)
   const metrics = [utilization(70), pods('10'), pods('11')]
   const { object } = await api.create({ kind: V2, body: bodyOf({ metrics }) })

@@ -13,7 +13,7 @@ import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 const template = { spec: { containers: [{ name: 'c', image: 'busybox:1' }], restartPolicy: 'Never' } }
 const body = { metadata: { name: 'w' }, spec: { template } }
 
-void test('a Job has Pods that end, and a valid number of completions', async (t) => {
+void test('a Job has Pods that end, and valid counts and completions', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const policy = (restartPolicy: string | null): JsonObject => ({
@@ -78,7 +78,7 @@ void test('a Job selects its Pods by its uid, unless its selector is manual', as
   assert.deepEqual(objectMember(made.object, 'spec')['selector'], own.selector)
 })
 
-void test('the template of a Job changes only where its Pods run, and only before it has started', async (t) => {
+void test('the template of a Job changes only where its Pods run, and only while it is suspended', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'Job'
@@ -136,7 +136,7 @@ void test("a Job that is deleted without a policy keeps its Pods, with upstream'
   }
 })
 
-void test('the status of a Job counts each finished Pod once, and the table shows how long it ran', async (t) => {
+void test('the status of a Job has no negative count and names each finished Pod once; the table shows completions and duration', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'Job'

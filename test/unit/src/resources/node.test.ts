@@ -13,7 +13,7 @@ const name = 'n1'
 const metadata = { name }
 const taint = { key: 'a.io/b', value: 'c', effect: 'NoSchedule' }
 
-void test('a node is created with its status, and read back completely', async (t) => {
+void test('a node is created with its status, whose unset members get defaults', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.create({
@@ -83,7 +83,7 @@ void test('each rule of a node is enforced', async (t) => {
   assert.deepEqual(object['spec'], { ...spec, podCIDR: '10.0.0.0/8' })
 })
 
-void test('podCIDRs and providerID can be set once, and externalID never; other members of the spec are mutable', async (t) => {
+void test('podCIDRs and providerID can be set once, and externalID cannot be changed; other members of the spec are mutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { metadata } })
@@ -108,7 +108,7 @@ void test('podCIDRs and providerID can be set once, and externalID never; other 
   assert.equal((await patch({ unschedulable: true, taints: [taint] })).code, 200)
 })
 
-void test('status and spec change on separate paths; deprecated settings are dropped', async (t) => {
+void test('status and spec change on separate paths; deprecated settings are dropped; nodes are selected by spec.unschedulable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const config = { configSource: { configMap: { name: 'a', namespace: 'b', kubeletConfigKey: 'c' } } }

@@ -36,7 +36,7 @@ void test('spec 2.6: volumeMode is Filesystem and the phase Pending by default',
   assert.deepEqual(object['status'], { phase: 'Pending' })
 })
 
-void test('spec 2.6: accessModes, resources, selector, class and mode are validated', async (t) => {
+void test('spec 2.6: name, accessModes, resources, selector, class, mode and data sources are validated', async (t) => {
   const api = await opened(t)
   await refusesNew(api, { kind, body }, [
     [{ spec: { accessModes: [] } }, ['FieldValueRequired spec.accessModes'], 'at least 1 access mode'],
@@ -124,7 +124,7 @@ void test('the spec of a claim is immutable, except for its volume, and for grow
   ])
 })
 
-void test('a class that an annotation named may move to the field, once', async (t) => {
+void test('the class of a claim may move unchanged from an annotation to the field', async (t) => {
   for (const [domain, key] of [
     [undefined, 'volume.beta.orch.io/storage-class'],
     ['k8s.io', 'volume.beta.kubernetes.io/storage-class'],

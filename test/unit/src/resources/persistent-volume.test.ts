@@ -40,7 +40,7 @@ void test('spec 2.7: every source has a persistent form, except for those of Pod
   assert.deepEqual([...persistentVolumeSources].sort(), wanted.sort())
 })
 
-void test('spec 2.7: capacity, modes, class, affinity and the source are validated', async (t) => {
+void test('spec 2.7: capacity, modes, class, reclaim policy, affinity and the source are validated', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const instead = (source: JsonObject) => ({ spec: { csi: null, ...source } })
@@ -91,7 +91,7 @@ void test('spec 2.7: capacity, modes, class, affinity and the source are validat
   assert.equal(local.code, 201)
 })
 
-void test('spec 2.7: csi needs a volumeHandle, and references to Secrets have name and namespace', async (t) => {
+void test('spec 2.7: csi needs a driver and a volumeHandle, and references to Secrets have name and namespace', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const secret = { name: 's', namespace: 'n' }
@@ -142,7 +142,7 @@ void test('spec 2.7: csi needs a volumeHandle, and references to Secrets have na
   assert.deepEqual((object['spec'] as JsonObject)['csi'], { ...csi, ...full, ...more })
 })
 
-void test('spec 2.7: the Secret of azureFile is in the namespace of the claim unless it names another, in both domains', async (t) => {
+void test('spec 2.7: a volume of azureFile is accepted with and without a namespace of its Secret, in both domains', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
@@ -181,7 +181,7 @@ void test('spec 2.7: persistent sources have the defaults of the inline ones', a
   }
 })
 
-void test('the source and mode of a volume are immutable, and its affinity once it is set; other fields are mutable', async (t) => {
+void test('source, mode and an affinity that is set are immutable, but csi may get its controllerExpandSecretRef once; other fields are mutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })
@@ -212,7 +212,7 @@ void test('the source and mode of a volume are immutable, and its affinity once 
   assert.deepEqual(object['status'], { phase: 'Pending' })
 })
 
-void test('spec 2.7: the status changes on its own path only; the columns show spec and status', async (t) => {
+void test('spec 2.7: an update of the status keeps the spec; the columns show spec and status', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const claimRef = { namespace: 'n', name: 'c' }

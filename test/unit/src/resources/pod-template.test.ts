@@ -35,7 +35,7 @@ void test('a template gets the defaults of a Pod, except for those that depend o
   assert.equal(changed.object.metadata.generation, 2, 'a template may change')
 })
 
-void test('a template has the rules of a Pod', async (t) => {
+void test('a template has the rules of a Pod, except that spaces around images are accepted', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rows: readonly (readonly [spec: JsonObject, cause: string])[] = [

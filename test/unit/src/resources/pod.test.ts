@@ -197,7 +197,7 @@ void test('a negative grace period may become one second', async (t) => {
   assert.equal(specOf(one)['terminationGracePeriodSeconds'], 1)
 })
 
-void test('an update of the object keeps the status, and one of the status keeps all else', async (t) => {
+void test('an update of the object keeps the status, and one of the status keeps spec and owners, and changes labels', async (t) => {
   const api = await open(t)
   await createPod(api, {}, { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }] })
   const whole = await api.patch({ ...pod, body: { status: { phase: 'Running' } } })

@@ -319,7 +319,7 @@ void test('Endpoints have addresses that are not link-local, and named ports', a
   })
 })
 
-void test('the Endpoints of a Service are removed with it, in one step, unless they have finalizers', async (t) => {
+void test('the Endpoints of a Service are removed with it, unless they have finalizers', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const finalizers = ['example.com/x']

@@ -23,7 +23,7 @@ void test('spec 2.8: the defaults of a class are Delete and Immediate', async (t
   assert.deepEqual([gone.code, gone.object.kind], [200, kind])
 })
 
-void test('spec 2.8: the provisioner is required; topologies have key and values, and are distinct', async (t) => {
+void test('spec 2.8: the provisioner is required, policies and parameters are valid; topologies have key and values, and are distinct', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rule = { key: 'zone', values: ['a', 'b'] }

@@ -163,7 +163,7 @@ void test('an error about a URL does not contain its password', async (t) => {
   assert.ok(!JSON.stringify(seen.status).includes('hush'))
 })
 
-void test('spec 4.6: a rule has operations and resources, without duplicates', () => {
+void test('spec 4.6: a rule has operations, groups, versions and resources; a wildcard excludes the values that it covers', () => {
   const path = 'webhooks[0].rules[0]'
   return each(
     [
@@ -212,7 +212,7 @@ void test('spec 4.6.3: the name of a configuration is a DNS subdomain, and the n
   }
 })
 
-void test('spec 4.6: webhooks of a configuration have distinct names; only mutating ones have a reinvocation policy', async (t) => {
+void test('spec 4.6: webhooks of a configuration have distinct names; the reinvocation policy of a mutating one is validated', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   for (const kind of kinds) {

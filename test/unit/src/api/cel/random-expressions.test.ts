@@ -177,7 +177,7 @@ void test('random expressions end with a value or a typed error, within their bu
   assert.ok(COUNT === 1 || values > 800, `${values} expressions had a value`)
 })
 
-void test('expressions that are built to be expensive are rejected, or end at their budget', () => {
+void test('expressions that are built to be expensive are rejected, or end within their budget', () => {
   const deep = (open: string, close: string, count: number): string =>
     `${open.repeat(count)}1${close.repeat(count)}`
   const sources = [

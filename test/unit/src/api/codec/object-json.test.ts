@@ -47,7 +47,7 @@ void test('offsets count bytes, also with a name of multi-byte characters', () =
   assert.deepEqual(whole, { ...object, metadata: { ...object.metadata, resourceVersion: '7' } })
 })
 
-void test('an object with nothing but a kind still has a place for its revision', () => {
+void test('an object with empty metadata still has a place for its revision', () => {
   const { text, whole } = spliced({ kind: 'A', apiVersion: 'v1', metadata: {} }, '1')
   assert.equal(text, '{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":""}}')
   assert.deepEqual(whole, { kind: 'A', apiVersion: 'v1', metadata: { resourceVersion: '1' } })

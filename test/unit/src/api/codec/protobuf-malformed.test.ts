@@ -1,4 +1,4 @@
-// Goal: a body that is not a message of the kind is refused in one line that names the member.
+// Goal: a body that is not a message of the kind is refused in one line that states what is wrong.
 // Method: bodies that are wrong in one place each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -106,7 +106,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
 ]
 
 for (const [what, bytes, words] of wrong) {
-  void test(`a malformed message is rejected with its place: ${what}`, () => {
+  void test(`a malformed message is rejected in words for what is wrong: ${what}`, () => {
     const prefix = 'the body is not a readable protobuf message: '
     assert.throws(
       () => decodeProtobuf(tree, bytes),

@@ -213,7 +213,7 @@ void test('any JSON in a message is kept, even a zero', () => {
   }
 })
 
-void test('an envelope with content of another kind is rejected', () => {
+void test('an envelope whose content has another media type is rejected', () => {
   const message = body(() => undefined)
   const with4 = (contentType: string): Uint8Array => {
     const writer = new BinaryWriter()

@@ -71,7 +71,7 @@ void test('a body with as many values as the limit is accepted, one with one mor
   refused(() => checkJsonValues(nested(valuesMax + 1)))
 })
 
-void test('the result of a patch may exceed the limit of values only by a fixed number above what the object had', () => {
+void test('the result of a patch may exceed the limit of values only if the object did, and by a fixed number more', () => {
   const listOf = (count: number): Json => Array.from({ length: count }, () => 1)
   checkBuilt(listOf(valuesMax))
   refused(() => checkBuilt(listOf(valuesMax + 1)))

@@ -81,7 +81,7 @@ for (const [what, schema, good, bad, words] of [
     ...([2, 0, `${I}: "integer": no`] as const),
   ],
   [
-    'shows its fixed message if the other one has two lines',
+    'shows itself if the message that it makes has two lines',
     ruled(count, { rule: 'self > 1', messageExpression: '"a\\nb"' }),
     ...([2, 0, `${I}: "integer": failed rule: self > 1`] as const),
   ],
@@ -207,7 +207,7 @@ void test('rules at the root read the name of the object', () => {
   assert.equal(cause?.field, '')
 })
 
-void test('rules are not evaluated on an object whose values have wrong types, and the error states that', () => {
+void test('rules are not evaluated on an object that lacks a required member, and the error states that; other errors do not prevent them', () => {
   const schema = { ...struct({ b: count, c: ruled(count, 'self > 1') }), required: ['b'] }
   assert.deepEqual(check(schema, { c: 1 }).causes, [
     'FieldValueRequired a.b: Required value',

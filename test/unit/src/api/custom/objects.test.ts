@@ -1,6 +1,6 @@
 /*
- * Goal: a definition's schema has the effect that it has upstream: pruning, nulls, defaults, types,
- * rules and messages.
+ * Goal: a definition's schema has the effect that it has upstream: pruning, nulls, defaults, types
+ * and messages.
  * Method: small schemas and objects, each with the expected result, all taken from upstream's
  * sources by hand.
  */

@@ -318,8 +318,8 @@ void describe('cost limits', () => {
     assert.match(reported.join(), /^FieldValueForbidden a: Forbidden: .* needs more than \d+ steps$/)
   })
 
-  // Each of these alternatives is one step for the text or the object as a whole, whatever its
-  // length.
+  // The steps of each of these alternatives grow with the length of the text, or with the number of
+  // members of the object.
   const always = (rule: JsonObject) => Array.from({ length: 300 }, () => rule)
   const long = `/${'x'.repeat(1_000_000)}`
   const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`m${at}`, 1]))

@@ -1,5 +1,5 @@
 /*
- * Goal: an error about an object is bounded, whatever the object, and retains no part of it.
+ * Goal: an error about an object is bounded, whatever the object.
  * Method: objects with as many errors, and as large values, as fit into a body.
  */
 import assert from 'node:assert/strict'

@@ -137,7 +137,7 @@ void test('directives on new values are applied and never stored', () => {
   )
 })
 
-void test('a patch that contradicts itself is a 400', () => {
+void test('a malformed patch is a 400', () => {
   for (const patch of [
     { data: { $patch: 'explode' } },
     { parts: [{ image: 'no name' }] },

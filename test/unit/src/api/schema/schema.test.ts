@@ -116,7 +116,7 @@ void test('invalid scalars are rejected', () => {
   assert.equal(refusal({ binary: { a: '?aaa' } }).code, 'BadRequest')
 })
 
-void test('null means absent, except in lists and maps, where it is empty', () => {
+void test('null means absent, except in lists and maps, where it is empty, and in values of any type', () => {
   const object = sample({ data: { a: null }, spec: { mode: null, raw: { keep: null }, parts: [null] } })
   assert.deepEqual(
     conform(schema, object).value,

@@ -48,7 +48,7 @@ void test('spec 4.2: labelSelector selects by equality, sets, presence and order
   assert.equal(parseLabelSelector('toString').matches({}), false)
 })
 
-void test('a malformed label selector is a 400 that names the place', () => {
+void test('a malformed label selector is a 400 that names what was found and what was expected', () => {
   for (const [text, words] of [
     ['a=b=c', "unable to parse requirement: found '=', expected: ',' or 'end of string'"],
     ['a,', "unable to parse requirement: found '', expected: identifier after ','"],

@@ -155,7 +155,7 @@ void test('spec 2.11: the client certificate of a new node is approved and issue
   assert.ok(certificate.x509.verify(testAuthority().certificate.publicKey))
 })
 
-void test('spec 2.11: the renewal of a node is approved by the permission for its own', async (t) => {
+void test('spec 2.11: the renewal of a node is approved by the permission to renew its own certificate', async (t) => {
   const kit = await Kit.open(t)
   kit.granted = ['selfnodeclient']
   kit.lead()
@@ -182,7 +182,7 @@ void test('a request without the permission stays pending until the permission i
   assert.equal((await kit.conditions('node-n1')).length, 1)
 })
 
-void test('spec 2.11: requests for other signers, and those of other subjects, are never approved', async (t) => {
+void test('spec 2.11: requests for other signers, subjects, alternative names, usages or an authority are not approved', async (t) => {
   const kit = await Kit.open(t)
   kit.lead()
   const { signers } = kit.api.names

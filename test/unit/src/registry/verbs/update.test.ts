@@ -222,7 +222,7 @@ void test('malformed and forbidden patches are refused', async (t) => {
   assert.equal((await refused(api.patch({ name: 'none', body: {} }))).code, 404)
 })
 
-void test('a patch without a version succeeds whatever races it', async (t) => {
+void test('five patches without a version that race each other all succeed', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a')
@@ -292,7 +292,7 @@ void test('a write without a version that keeps losing races is 429 with Retry-A
   assert.equal(writes, 6)
 })
 
-void test('metadata that an update may not change is kept or refused', async (t) => {
+void test('an update keeps the creation time, adds no generation, and refuses invalid labels', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')
@@ -346,7 +346,7 @@ void test('the generation counts changes outside metadata and status, where the 
   assert.equal(changed.object.metadata.generation, 2)
 })
 
-void test('members that a kind drops or keeps do not count for the generation, and change nothing', async (t) => {
+void test('a member that a kind drops does not count for the generation, and changes nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const template = { spec: { containers: [{ name: 'c', image: 'i' }] } }
@@ -368,7 +368,7 @@ const onlyUpdates: AccessReviewer = {
   authorize: (_, action) => ({ allowed: action.verb !== 'create', denied: false, reason: '' }),
 }
 
-void test('a PUT that creates needs the permission to create, in both domains', async (t) => {
+void test('a PUT that creates needs the permission to create, and is 503 without reviewers, in both domains', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain, reviewers: onlyUpdates })
     t.after(() => api.close())

@@ -171,7 +171,7 @@ void test('a watch without a timeout ends after half an hour to an hour', async 
   assert.equal(await events.ended(), true)
 })
 
-void test('spec 4.2: timeoutSeconds ends a watch, however many events follow', async (t) => {
+void test('spec 4.2: timeoutSeconds ends a watch, although an event follows', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({ query: { timeoutSeconds: '10' } })

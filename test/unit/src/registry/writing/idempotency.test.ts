@@ -161,7 +161,7 @@ void test('the record of a binding or an eviction holds a Status instead of the 
   // Binding through the kind `Binding`, which is an alias of the subresource.
   const alias: Call = { kind: 'Binding', idempotencyKey, body: { metadata: { name: 'q' }, target } }
   await api.create({ kind: 'Pod', body: { metadata: { name: 'q' }, spec } })
-  // The first eviction gives the Pod its grace period, and the second removes it.
+  // An eviction without options gives the Pod its grace period, one with 0 seconds removes it.
   const evictions: readonly Call[] = ['', '0'].map((seconds) => ({
     ...{ ...pod, idempotencyKey: `e-${seconds}`, subresource: 'eviction' },
     body: { ...body, ...(seconds === '' ? {} : { deleteOptions: { gracePeriodSeconds: 0 } }) },

@@ -47,7 +47,7 @@ void test('the result of a merge or strategic merge patch has at most as many va
   }
 })
 
-void test('a large write yields three times more than a small one', async (t) => {
+void test('a large write yields three more times than a small one', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const turnsDuring = async (name: string, count: number): Promise<number> => {

@@ -18,7 +18,7 @@ void test('as many amounts as a body can hold are rounded in one pass', () => {
   assert.deepEqual(rounded['requests'], { cpu: '1' })
 })
 
-void test('only amounts below thousandths are rounded, and other members stay', () => {
+void test('only amounts that are finer than thousandths are rounded, and other members stay', () => {
   const exact = { limits: { cpu: '1', memory: '5m' }, requests: { cpu: '100m' } }
   assert.equal(roundedResources(exact), exact)
   const of = { limits: { cpu: '1n', memory: '-1n' }, requests: { cpu: '1' } }

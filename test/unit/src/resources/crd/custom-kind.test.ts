@@ -172,7 +172,7 @@ void test('with a status subresource, either path ignores the members of the oth
   assert.equal(cleared.object['status'], undefined)
 })
 
-void test('merge patches and JSON patches are supported, and strategic ones are not, for lack of merge keys', async (t) => {
+void test('JSON patches are supported, strategic ones are not, and a PUT needs a version', async (t) => {
   const { api } = await start(t)
   await api.create({ kind, body: gadget({ count: 1 }) })
   const contentType = 'application/json-patch+json'
@@ -298,7 +298,7 @@ void test('spec 9.5: an object written in one version is read in the other, whic
   assert.deepEqual(still.object['spec'], { count: 1, color: 'red' })
 })
 
-void test('spec 9.6: requests in a deprecated version get the warning of its definition, or one that names a better version', async (t) => {
+void test('spec 9.6: a deprecated version has the warning of its definition, or one that names a better version', async (t) => {
   const alpha = { ...v2, name: 'v1alpha1', deprecated: true }
   const given = { ...v2, name: 'v1beta1', deprecated: true, deprecationWarning: 'mind the gap' }
   const { kinds } = await start(t, { versions: [v1, alpha, given] })
@@ -387,7 +387,7 @@ const scale = {
 
 const having = (object: JsonObject, members: JsonObject): JsonObject => ({ ...object, ...members })
 
-void test('scale reads and writes the replica count, and nothing else', async (t) => {
+void test('scale shows replica counts and selector, and writes only the replica count of the spec', async (t) => {
   const { api } = await start(t, { version: { subresources: { status: {}, scale } } })
   await api.create({ kind, body: gadget({ count: 2 }) })
   await api.patch({ kind, name: 'a', subresource: 'status', body: { status: { count: 1, selector: 'a=b' } } })

@@ -1,6 +1,6 @@
 /*
- * Goal: definitions behave as upstream's: every rule, in both domains, defaults, the status that
- * the server sets, and deletion only after that of all objects.
+ * Goal: definitions behave as upstream's: rules, defaults, the status that the server sets, and
+ * deletion only after the removal of the finalizer.
  * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
@@ -439,7 +439,7 @@ void test('spec 4.2: members of a definition that are unknown are stored and war
   }
 })
 
-void test('a definition with unknown members can be patched and applied, and Strict refuses added ones only', async (t) => {
+void test('a definition with unknown members can be patched and applied; Strict refuses those that a patch adds, and all that an apply sends', async (t) => {
   const api = await open(t, 'k8s.io')
   await api.create({ kind, rawBody: jsonText(laterDefinition()) })
   const strict = { fieldValidation: 'Strict' }
@@ -548,7 +548,7 @@ void test('a definition with rules, selectable fields and a conversion webhook i
   }
 })
 
-void test('a definition that is being deleted waits for its objects, with a condition', async (t) => {
+void test('a definition that is being deleted waits for the removal of its finalizer, with a condition', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await open(t, domain)
     await api.create({ kind, body: definitionBody() })

@@ -9,7 +9,7 @@ import type { Seen } from '../../registry/fixture.ts'
 /**
  * A mistake: the change of a valid object, as a merge patch, and each cause that upstream 1.24
  * reports: its reason, and its field and message as clients show them. An ellipsis stands for a
- * value that upstream prints with addresses of memory.
+ * difference of two specs, or for a value that upstream prints with addresses of memory.
  */
 export type Mistake = readonly [title: string, change: JsonObject, ...causes: string[]]
 

@@ -75,7 +75,7 @@ refuseNew({ kind: 'NetworkPolicy', group: 'networking.k8s.io', body }, [
     'endPort: Invalid value: 80: must be greater than or equal to `port`',
   ),
   inPort(
-    'a range without a begin',
+    'a range without a start',
     { endPort: 80 },
     'endPort: Invalid value: 80: may not be specified when `port` is not specified',
   ),

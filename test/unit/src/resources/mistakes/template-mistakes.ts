@@ -11,7 +11,7 @@ export function workload(more: JsonObject = {}): JsonObject {
   return { metadata: { name: 'web' }, spec: { selector: { matchLabels: labels }, template, ...more } }
 }
 
-/** Mistakes in the names and labels of an object. */
+/** Mistakes in the name, the labels and the annotations of an object. */
 export const metadataMistakes: readonly Mistake[] = [
   ['no name', { metadata: { name: null } }, NO_NAME],
   [
@@ -33,7 +33,7 @@ export const metadataMistakes: readonly Mistake[] = [
 
 const at = 'spec.template'
 
-/** Returns mistakes in a selector, and in a template apart from its Pods. */
+/** Returns mistakes in metadata and selector, and in the labels, restarts and delay of the Pods. */
 export function ownerMistakes(kind: string): readonly Mistake[] {
   const policy = (restartPolicy: string): JsonObject => ({ spec: { template: { spec: { restartPolicy } } } })
   const needsAlways = (given: string): string =>

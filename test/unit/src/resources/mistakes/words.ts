@@ -1,4 +1,4 @@
-/** Upstream's words for names, from apimachinery `pkg/util/validation`. */
+/** Upstream's words, most of them from apimachinery `pkg/util/validation`. */
 
 const LABEL_PATTERN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 

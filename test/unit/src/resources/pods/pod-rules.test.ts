@@ -160,7 +160,7 @@ void test('errors in several containers and in the Pod are reported together', a
   ])
 })
 
-void test('annotations for the node of a Pod need a node, and are immutable, in both domains', async (t) => {
+void test('the mirror annotation of a Pod needs a node; it and those of AppArmor are immutable, in both domains', async (t) => {
   for (const [domain, prefix] of [
     ['orch.io', 'orch.io'],
     ['k8s.io', 'kubernetes.io'],

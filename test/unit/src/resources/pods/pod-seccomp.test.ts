@@ -81,7 +81,7 @@ for (const [domain, podKey, prefix] of domains) {
     }
   })
 
-  void test(`${domain}: equal profiles stay, and later annotations change neither`, async (t) => {
+  void test(`${domain}: equal profiles stay, and annotations that are added later change no field`, async (t) => {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
     const seccompProfile = { type: 'Unconfined' }

@@ -289,7 +289,7 @@ async function touch(api: Fixture, name: string): Promise<JsonObject> {
   return specOf((await api.patch({ kind, name, body })).object)
 }
 
-void test('a Service of an older version without values and claims gets them when it is changed', async (t) => {
+void test('a Service of an older version gets the cluster IP and the claims that it lacks when it is changed', async (t) => {
   const api = await opened(t)
   await storeOlder(api, 'old', { type: 'NodePort', ports: [{ ...storedPort, nodePort: 30_001 }] })
   await touch(api, 'old')
