@@ -135,10 +135,10 @@ function takeHeartbeat(state: State, message: MessageOf<'heartbeat'>): void {
   // A promise is made only to a leader that wants a lease, and such a leader is not quiet.
   if (promise !== undefined) {
     state.lease.promisedTicks = 0
-    return sendAtOnce(state, { ...answer, promise })
+    return sendAtOnce(state, { promise, ...answer })
   }
   const waitsLonger = message.quiet === true && acceptQuiet(state)
-  sendAtOnce(state, waitsLonger ? { ...answer, quiet: true } : answer)
+  sendAtOnce(state, waitsLonger ? { quiet: true, ...answer } : answer)
 }
 
 function takeSnapshot(state: State, message: MessageOf<'snapshot'>): void {

@@ -113,8 +113,8 @@ export function broadcastHeartbeat(state: State): void {
     const commit = Math.min(progress.match, state.commit) as LogIndex
     const [kind, from, to, term] = ['heartbeat', state.id, progress.id, state.term] as const
     const message: MessageOf<'heartbeat'> = { kind, from, to, term, commit, context }
-    if (sentMs !== undefined) sendAtOnce(state, { ...message, sentMs })
-    else sendAtOnce(state, quiet ? { ...message, quiet } : message)
+    if (sentMs !== undefined) sendAtOnce(state, { sentMs, ...message })
+    else sendAtOnce(state, quiet ? { quiet, ...message } : message)
   }
   noteContact(state)
 }

@@ -6,7 +6,6 @@ import type { LogIndex } from './types.ts'
 export function describeStatus(state: State): CoreStatus {
   const followers = [...state.progress.values()].map((progress) => progress.status())
   return {
-    ...presentTransition(state),
     id: state.id,
     vote: state.vote,
     commit: state.commit,
@@ -16,6 +15,7 @@ export function describeStatus(state: State): CoreStatus {
     transferTarget: state.transfer?.to ?? null,
     decided: state.log.configurationAt(state.commit).configuration,
     followers: followers.sort((a, b) => a.id - b.id),
+    ...presentTransition(state),
   }
 }
 

@@ -56,11 +56,11 @@ export class StatusCache {
     const before = this.#status
     const progress = this.#progress()
     this.#status = {
-      ...core,
       appliedMemory: progress?.appliedMemory ?? noIndex,
       appliedDisk: progress?.appliedDisk ?? noIndex,
       quorumContactMs: quorumContactAgeMs === null ? null : nowMs - quorumContactAgeMs,
       removed: before.removed,
+      ...core,
     }
     return before.leader !== core.leader || before.term !== core.term
   }

@@ -18,7 +18,7 @@ export type DefaultClass =
  */
 export function defaultClassName(reads: ReadSet, place: Place, marks: readonly string[]): DefaultClass {
   const marked = reads
-    .listOther(prefixOf({ ...place, namespace: null }))
+    .listOther(prefixOf({ namespace: null, ...place }))
     .filter((stored) => marks.some((mark) => annotationsOf(stored)[mark] === 'true'))
   const [first] = marked
   if (first === undefined) return { kind: 'none' }

@@ -182,7 +182,7 @@ async function empty(
   const { client, store } = dependencies
   // Most kinds have no objects there, and a linearizable read would wait for other members. If this
   // member lags and misses an object, the removal of the finalizer is rejected.
-  if (store.view().count(prefixOf({ ...placeOf(definition), namespace })) === 0) return []
+  if (store.view().count(prefixOf({ namespace, ...placeOf(definition) })) === 0) return []
   await client.deleteCollection(definition, namespace, onlyWhile)
   const { objects } = await client.list(definition, namespace, remainingLookedAt)
   if (objects.length === 0) return []

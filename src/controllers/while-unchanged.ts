@@ -13,7 +13,7 @@ export function whileUnchanged(definition: ResourceDefinition, { metadata }: Any
   const { namespace = '', name = '', resourceVersion = '' } = metadata
   return {
     kind: 'other-revision-is',
-    key: keyOf({ ...placeOf(definition), namespace, name }),
+    key: keyOf({ namespace, name, ...placeOf(definition) }),
     revision: revision(Number(resourceVersion)),
   }
 }

@@ -93,7 +93,7 @@ function placeOfResource(resource: string, at: string, { names, builtIn }: Known
   if (group === names.group('cluster') && plural === 'members')
     throw new ConfigError(`${at}: ${resource} cannot be encrypted: the replicated state machine writes them`)
   const found = builtIn.find((kind) => kind.plural === plural && kind.group === group && isStored(kind))
-  if (found !== undefined) return prefixOf({ ...placeOf(found), namespace: null })
+  if (found !== undefined) return prefixOf({ namespace: null, ...placeOf(found) })
   if (!builtIn.some((kind) => kind.group === group)) return prefixOf({ group, plural, namespace: null })
   const inGroup = group === '' ? 'no group' : `the group ${group}`
   throw new ConfigError(

@@ -143,7 +143,7 @@ export function registry(given: RegistryOptions): Registry {
   ) => {
     return (requested: VerbRequest): Promise<VerbResponse> => {
       const admission = new AdmissionContext(requested.context, dependencies)
-      const request = { ...applySwitches(requested, dependencies.switches), admission }
+      const request = { admission, ...applySwitches(requested, dependencies.switches) }
       return answer(verb, request, (refusal) => refusal === admission.confirmedRefusal, handle)
     }
   }

@@ -36,7 +36,7 @@ export type Applied = {
 
 /** Returns the paths that an applier owns. */
 export function appliedEntry(type: MergeType, config: JsonObject, writer: Writer): ManagedEntry {
-  return { ...writer, operation: 'Apply', fields: withoutServerFields(fieldsOf(type, config)) }
+  return { operation: 'Apply', fields: withoutServerFields(fieldsOf(type, config)), ...writer }
 }
 
 /**

@@ -98,7 +98,7 @@ export function trackUpdate(
   const kept = difference(before?.fields ?? emptySet, removed)
   const fields = withoutServerFields(union(union(modified, added), claimed))
   const tracked = new Map(left)
-  if (!isEmptySet(fields)) tracked.set(identity, { ...own, fields: union(kept, fields) })
+  if (!isEmptySet(fields)) tracked.set(identity, { fields: union(kept, fields), ...own })
   else if (before !== undefined) tracked.set(identity, { ...before, fields: kept })
   return capUpdaters(tracked, updatersMax)
 }

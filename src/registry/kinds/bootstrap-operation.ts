@@ -29,7 +29,7 @@ export function bootstrapOperation(
     hooks.validate?.(object, found)
   })
   assert(wrong.length === 0, `${plural} ${name} follows the rules of its kind`)
-  const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
+  const key = keyOf({ namespace: namespace ?? '', name, ...placeOf(definition) })
   return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(object) }
 }
 

@@ -13,7 +13,7 @@ type Stamping = {
   readonly random: Random
 }
 
-type ObjectMetaDraft = { -readonly [Name in keyof ObjectMeta]: ObjectMeta[Name] }
+export type ObjectMetaDraft = { -readonly [Name in keyof ObjectMeta]: ObjectMeta[Name] }
 
 /**
  * Sets the metadata of a new object that only the server sets: uid, creation time, first

@@ -39,7 +39,7 @@ export class VersionedStore extends ForwardingStore {
   constructor(store: ObjectStore, definition: ResourceDefinition, version: StoredVersion) {
     super(store)
     this.#store = store
-    this.#place = prefixOf({ ...placeOf(definition), namespace: null })
+    this.#place = prefixOf({ namespace: null, ...placeOf(definition) })
     this.#version = shownVersion(definition, version)
   }
 

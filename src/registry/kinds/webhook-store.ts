@@ -54,7 +54,7 @@ export class WebhookStore extends ForwardingStore implements ConvertibleStore, S
     this.#store = store
     this.#version = shownVersion(definition, version)
     this.#webhook = version.webhook
-    this.#place = prefixOf({ ...placeOf(definition), namespace: null })
+    this.#place = prefixOf({ namespace: null, ...placeOf(definition) })
     this.#options = options
     this.#cached = new CachedConversions({ ...options, version: this.#version, webhook: this.#webhook })
   }

@@ -46,7 +46,8 @@ function readQuota(stored: StoredObject): Quota {
   const status = objectMember(object, 'status')
   const selector = objectMember(spec, 'scopeSelector')
   return {
-    ...{ stored, object },
+    stored,
+    object,
     name: object.metadata.name ?? '',
     wanted: amountsIn(objectMember(spec, 'hard')),
     hard: amountsIn(objectMember(status, 'hard')),

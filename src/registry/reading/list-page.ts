@@ -110,7 +110,7 @@ async function pageAt(
 ): Promise<ListPage> {
   const { revision } = start
   const { deadlineMs } = request.context
-  const reading = { ...start, deadlineMs }
+  const reading = { deadlineMs, ...start }
   if (selection.key !== null) return singleObjectPage(dependencies, selection, selection.key, reading)
   if (options.limit === null) return unlimitedPage(dependencies, selection, reading)
   const gathered = await collectPage(dependencies, selection, reading, options.limit)

@@ -38,7 +38,7 @@ function inStoredForm(definition: ResourceDefinition, object: AnyObject): Stored
   const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`
   const bytes = Buffer.from(head + jsonText(rest).slice(1))
   return {
-    key: keyOf({ ...placeOf(definition), namespace: '', name: object.metadata.name ?? '' }),
+    key: keyOf({ namespace: '', name: object.metadata.name ?? '', ...placeOf(definition) }),
     revision: noRevision,
     ...{ uid: '', labels: null, terminating: false },
     ...{ bytes, byteLength: bytes.byteLength, itemOffset: Buffer.byteLength(head) },

@@ -52,7 +52,7 @@ export function selectionOf(
     (labels.isEmpty || labels.matches(stored.labels)) && (fields.isEmpty || fields.matches(valueOf))
   let knownMatch: KnownMatch | null = null
   return {
-    prefix: prefixOf({ ...placeOf(definition), namespace: scope === 'Cluster' ? null : namespace }),
+    prefix: prefixOf({ namespace: scope === 'Cluster' ? null : namespace, ...placeOf(definition) }),
     key,
     everything,
     parsesObjects: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
@@ -99,8 +99,8 @@ function keyPart(text: string | null): string | null {
 function keyOfOne(definition: ResourceDefinition, namespace: string | null, name: string | null): Key | null {
   const place = placeOf(definition)
   if (name === null || name.includes('/')) return null
-  if (definition.scope === 'Cluster') return keyOf({ ...place, namespace: '', name })
-  return namespace === null ? null : keyOf({ ...place, namespace, name })
+  if (definition.scope === 'Cluster') return keyOf({ namespace: '', name, ...place })
+  return namespace === null ? null : keyOf({ namespace, name, ...place })
 }
 
 function fieldName(field: string | SelectableField): string {

@@ -124,7 +124,10 @@ function applicationOf(
   const entry = appliedEntry(type, config, writer)
   checkOwnedPaths(dependencies, [entry])
   return {
-    ...{ type, config, entry, versions: versionsOfKind(dependencies, definition, awaitedBy(request)) },
+    type,
+    config,
+    entry,
+    versions: versionsOfKind(dependencies, definition, awaitedBy(request)),
     conform: (object) => conformed(dependencies, definition, object).value,
   }
 }

@@ -194,9 +194,9 @@ function planCreate(
   // Checked again, as admission may have yielded.
   refuseTerminating(dependencies, definition)
   const name = object.metadata.name ?? ''
-  const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
+  const key = keyOf({ namespace: namespace ?? '', name, ...placeOf(definition) })
   if (!of.isGenerated) refuseExisting(definition, key, of.reads)
-  const wholeKind = prefixOf({ ...placeOf(definition), namespace: null })
+  const wholeKind = prefixOf({ namespace: null, ...placeOf(definition) })
   validateAmong(definition, object, () => of.reads.list(wholeKind).map(parseStored))
   checkLevel(definition, of.reads)
   const encoded = encodeManaged(dependencies, request, object, { isApply: of.isApply })

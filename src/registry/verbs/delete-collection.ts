@@ -141,7 +141,13 @@ async function removeOne(
     const admission = new AdmissionContext(request.context, dependencies)
     const { definition, context, query, body, contentType, onlyWhile } = request
     const one = {
-      ...{ definition, context, query, body, contentType, target, admission },
+      definition,
+      context,
+      query,
+      body,
+      contentType,
+      target,
+      admission,
       ...(onlyWhile === undefined ? {} : { onlyWhile }),
     }
     // With an idempotency key, a later object of the same name is not deleted.

@@ -126,7 +126,8 @@ function readPatch(
     return fieldsOfMergePatch(type, kind.hooks?.mergeWriteOnly?.(patch) ?? patch, object)
   }
   const read = (): ReadPatch => ({
-    ...{ apply: applyOf(dependencies, kind, format, patch), fieldsSent },
+    apply: applyOf(dependencies, kind, format, patch),
+    fieldsSent,
     found: found(),
   })
   return request.body.byteLength <= dependencies.limits.writeTurnBytes

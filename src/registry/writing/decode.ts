@@ -135,7 +135,8 @@ export function parseText(body: Uint8Array, format: 'json' | 'yaml', valuesMax?:
   const parsed = parseSpelledObject(text)
   // Parsing drops duplicate members, with their commas.
   const isComplete = (): boolean => commasOf(parsed.value) === jsonShape(body).commas
-  return { ...parsed, found: () => (isComplete() ? [] : duplicateFields(text).map(duplicateFieldWords)) }
+  const found = (): readonly string[] => (isComplete() ? [] : duplicateFields(text).map(duplicateFieldWords))
+  return { found, ...parsed }
 }
 
 /** @param text well-formed JSON @returns warnings */

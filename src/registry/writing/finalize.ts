@@ -76,7 +76,7 @@ export function removalConditions(
   const namespaced = storedKinds(dependencies.catalog.withUnserved()).filter(
     ({ scope }) => scope === 'Namespaced',
   )
-  const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
+  const prefixes = namespaced.map((kind) => prefixOf({ namespace, ...placeOf(kind) }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }
 
@@ -89,7 +89,7 @@ export function removalConditions(
 function requireReadableDefinitions({ catalog, encryption, names, rawStore }: VerbDependencies): void {
   const definitions = catalog.find(names.group('apiextensions'), 'v1', 'customresourcedefinitions')
   if (encryption === undefined || definitions === null) return
-  const prefix = prefixOf({ ...placeOf(definitions), namespace: null })
+  const prefix = prefixOf({ namespace: null, ...placeOf(definitions) })
   const { objects } = rawStore.view().list(prefix, { after: null, limit: null })
   for (const stored of objects) encryption.requireReadable(stored)
 }

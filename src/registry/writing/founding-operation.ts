@@ -61,7 +61,7 @@ export function foundingOperation(
     { writer: { manager: ownUserAgent, apiVersion, subresource: '', time }, updatersMax: 1 },
   )
   const managed = withManagedFields(prepared, managedFieldsOf(owners))
-  const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
+  const key = keyOf({ namespace: namespace ?? '', name, ...placeOf(definition) })
   return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(managed) }
 }
 

@@ -93,7 +93,9 @@ export function keyedWrite(
       'the header Idempotency-Key is not supported for members: send metadata.resourceVersion instead',
     )
   return {
-    ...{ dependencies, request, options },
+    dependencies,
+    request,
+    options,
     key: keyOf({
       ...place,
       namespace: recordsOf(request),

@@ -19,6 +19,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { encode } from '../kinds/encode.ts'
+import type { ObjectMetaDraft } from '../kinds/metadata.ts'
 import { awaitedBy } from './awaited-conversions.ts'
 import { versionsOfKind } from './versions-of-kind.ts'
 
@@ -41,8 +42,13 @@ type Entries = readonly JsonObject[]
 /** Returns the object with these managed fields; undefined: without any. */
 export function withManagedFields(object: AnyObject, entries: Entries | undefined): AnyObject {
   if (object.metadata.managedFields === entries) return object
-  if (entries !== undefined && entries.length > 0)
-    return { ...object, metadata: { ...object.metadata, managedFields: entries } }
+  if (entries !== undefined && entries.length > 0) {
+    // One hidden class for all: a literal that begins with a spread would get a new one each time.
+    const metadata: ObjectMetaDraft = {}
+    Object.assign(metadata, object.metadata)
+    metadata.managedFields = entries
+    return { ...object, metadata }
+  }
   const { managedFields, ...metadata } = object.metadata
   return managedFields === undefined ? object : { ...object, metadata }
 }

@@ -55,8 +55,10 @@ export function readDeleteOptions(
   }
   const given = (name: string): boolean => query.has(name)
   return checkedOptions(names, {
-    ...{ dryRun, gracePeriodSeconds: readInteger(query, 'gracePeriodSeconds') },
-    ...{ uid: null, resourceVersion: null },
+    dryRun,
+    gracePeriodSeconds: readInteger(query, 'gracePeriodSeconds'),
+    uid: null,
+    resourceVersion: null,
     propagationPolicy: given('propagationPolicy') ? readText(query, 'propagationPolicy') : null,
     orphanDependents: given('orphanDependents') ? readBoolean(query, 'orphanDependents') : null,
     ignoresReadErrors: readBoolean(query, IGNORE_READ_ERRORS),

@@ -123,11 +123,11 @@ export function rewriteRetry(
   namesVersion?: () => boolean,
 ): RetryOptions {
   return {
-    ...(namesVersion === undefined ? {} : { namesVersion }),
     attemptsMax: dependencies.limits.rewriteAttemptsMax,
     key: () => keyOfTarget(definition, target),
     barrierFirst: dryRun,
     onLost: (lost) => removalError(definition, target.name ?? '', lost),
+    ...(namesVersion === undefined ? {} : { namesVersion }),
   }
 }
 

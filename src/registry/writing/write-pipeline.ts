@@ -44,8 +44,8 @@ export function runWrite<Sent>(
     return once === null
       ? retryOnConflict(dependencies, request, evaluate, write.retry)
       : retryOnConflict(dependencies, request, once.evaluate(evaluate), {
-          ...write.retry,
           isMade: once.isMade,
+          ...write.retry,
         })
   }
   // 1. Decode and default: once, regardless of retries.
@@ -207,5 +207,5 @@ function admissionRequest({ request, options, reads }: Evaluation, draft: Draft)
   const object = operation === 'DELETE' ? null : draft.object
   const oldObject = current
   const asked = { context, operation, definition, target, options, object, oldObject, reshape, reads }
-  return objectKind === undefined ? asked : { ...asked, objectKind }
+  return objectKind === undefined ? asked : { objectKind, ...asked }
 }

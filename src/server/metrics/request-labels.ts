@@ -33,7 +33,11 @@ export function labelsOf({ info, raw }: Call, series: Pick<KindSeries, 'has'>): 
   const { group, version, resource } = action
   if (!series.has(group, version, resource)) return withoutResource(verb)
   return {
-    ...{ verb, dry_run: isRead(verb) ? '' : dryRunOf(info.query), group, version, resource },
+    verb,
+    dry_run: isRead(verb) ? '' : dryRunOf(info.query),
+    group,
+    version,
+    resource,
     subresource: knownSubresources.has(action.subresource) ? action.subresource : '',
     scope: scopeOf(action),
     component,
@@ -56,8 +60,15 @@ export function isLong(verb: string): boolean {
 }
 
 const component = 'apiserver'
-const nothing = {
-  ...{ verb: '', dry_run: '', group: '', version: '', resource: '', subresource: '', scope: '', component },
+const nothing: RequestLabels = {
+  verb: '',
+  dry_run: '',
+  group: '',
+  version: '',
+  resource: '',
+  subresource: '',
+  scope: '',
+  component,
 }
 
 /** Whether a verb is a read or a connection, for which `dryRun` has no meaning. */
