@@ -114,7 +114,7 @@ for (const { file, write, read } of kept) {
     assert.deepEqual(readdirSync(directory), before)
   })
 
-  void test(`${file}: a newer format, a directory and a symbolic link are refused`, (t) => {
+  void test(`${file}: a newer format, malformed content, a directory and a symbolic link are refused`, (t) => {
     const directory = folder(t)
     const path = join(directory, file)
     writeFileSync(path, JSON.stringify({ format: 2 }))
@@ -166,7 +166,7 @@ void test('member.json of a member that joined: whole, or refused in a line that
         path,
         `byte ${at} changed by ${mask}`,
       )
-      // Accepted: other white space, and another format, which is not that of a joined member.
+      // Other white space is accepted. A file of another format is not that of a joined member.
       if (!isRefused && read !== null) {
         assert.deepEqual(read, whole)
         same++

@@ -78,7 +78,7 @@ void test('a partial write is removed', () => {
   assert.equal(readFileSync(path, 'utf8'), `${'a'.repeat(999)}\nc\n`)
 })
 
-void test('a full disk rejects, and so does a missing directory', async () => {
+void test('an append to a full disk is rejected, and so is a path below a file', async () => {
   const full = await appendedFiles.open('/dev/full')
   await assert.rejects(() => full.append(Buffer.from('x\n')), /ENOSPC/)
   assert.equal(full.size, 0)

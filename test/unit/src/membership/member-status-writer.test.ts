@@ -143,7 +143,7 @@ void test('an election and a member that falls silent are each shown at once, in
   assert.deepEqual([phase, ready, last], ['NotReady', false, 3])
 })
 
-void test('a dead member is not shown as ready because another member leads', async (t) => {
+void test('a dead member is not shown as ready because a new term began', async (t) => {
   const bench = await Bench.open(t)
   bench.follower({ recentlyActive: false, match: logIndex(99_990) })
   await bench.clock.advance(10_000)

@@ -144,7 +144,7 @@ void test('an authority is loaded only with its own key, and only from a certifi
   assert.throws(() => loadAuthority(leaf(issuer, keys), keys), mismatched)
 })
 
-void test('any bytes that are not a certificate are rejected as malformed', () => {
+void test('a damaged certificate is read, or rejected as malformed, and causes no other error', () => {
   const pem = leaf(authority())
   const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64')
   const chaos = new SeededRandom(7)

@@ -118,7 +118,8 @@ void test('a valid history is accepted, and an invalid one stays invalid when it
     const random = new SeededRandom(seed)
     const calls = rightCalls(random, 25)
     assert.equal(linearizable(calls, 100_000).kind, 'linearizable', `seed ${seed}`)
-    // One changed response may make it invalid. The minimal history must contain the change.
+    // One changed response may make it invalid. If it is that of a read, the minimal history
+    // contains it.
     const at = random.below(calls.length)
     const lie = calls.map((call, index): RegisterCall =>
       index === at
