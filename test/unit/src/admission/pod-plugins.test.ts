@@ -291,7 +291,7 @@ void test('spec 5.9: RuntimeClass gives Pods overhead, node selector and tolerat
     assert.equal((await refused(pod(api, 'b', given))).message, `pods "b" is forbidden: ${words}`)
 })
 
-void test('spec 5.9: claims get the only default storage class, and a claim without a class does not grow', async (t) => {
+void test('spec 5.9: claims get the only default storage class, and grow only if their class allows it', async (t) => {
   const api = await open(defaultStorageClass({ names }), persistentVolumeClaimResize({ names }))
   t.after(() => api.close())
   const kind = 'PersistentVolumeClaim'
@@ -320,6 +320,9 @@ void test('spec 5.9: claims get the only default storage class, and a claim with
   assert.equal((await grow('b')).code, 200)
   assert.match((await refused(grow('c'))).message, /only dynamically provisioned pvc can be resized/)
   await storageClass('other', false)
+  await api.create({ kind, body: claim('e', { storageClassName: 'other' }) })
+  await api.patch({ kind, name: 'e', subresource: 'status', body: { status: { phase: 'Bound' } } })
+  assert.match((await refused(grow('e'))).message, /only dynamically provisioned pvc can be resized/)
   assert.match(
     (await refused(api.create({ kind, body: claim('d') }))).message,
     /2 default StorageClasses were found$/,

@@ -148,6 +148,7 @@ void test('a damaged certificate is read, or rejected as malformed, and causes n
   const pem = leaf(authority())
   const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64')
   const chaos = new SeededRandom(7)
+  let rejected = 0
   for (let round = 0; round < 300; round++) {
     const bytes = Buffer.from(der)
     for (let flips = 0; flips <= chaos.below(4); flips++) bytes[chaos.below(bytes.length)] = chaos.below(256)
@@ -157,6 +158,8 @@ void test('a damaged certificate is read, or rejected as malformed, and causes n
     } catch (cause) {
       assert.ok(cause instanceof PkiError, `seed 7, round ${round}: ${String(cause)}`)
       assert.equal(cause.code, 'malformed')
+      rejected++
     }
   }
+  assert.ok(rejected > 50, `${rejected} rejected`)
 })
