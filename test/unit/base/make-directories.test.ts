@@ -2,8 +2,8 @@
  * Goal: a directory is created with all its parents, or refused with the path that prevents it;
  * the call always ends.
  * Method: real directories, and paths below /proc, where no directory can be created. Every
- * function that creates directories is tried there, in a process of its own, because a call that
- * never ends could not be detected otherwise.
+ * function that creates a directory with its parents is tried there, in a process of its own,
+ * because a call that never ends could not be detected otherwise.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -64,7 +64,7 @@ for (const [way, make] of ways) {
   })
 }
 
-/** Each function that creates directories: its name here, its module and a call. */
+/** Each function that creates a directory with its parents: its name, its module and a call. */
 const makers: readonly (readonly [string, string, string])[] = [
   ['the helper', 'base/make-directories.js', 'm.makeDirectoriesSync(path)'],
   ['the helper in the background', 'base/make-directories.js', 'm.makeDirectories(path)'],

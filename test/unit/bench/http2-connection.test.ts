@@ -1,8 +1,8 @@
 /*
  * Goal: a call over HTTP/2 succeeds only with a complete response, and a server without HTTP/2 is
  * detected.
- * Method: a server of the runtime behind a real socket that responds, resets streams and sends
- * GOAWAY, and one that supports HTTP/1.1 only.
+ * Method: a server of the runtime behind a real socket that responds, ends responses early, closes
+ * connections and sends GOAWAY, and servers that support HTTP/1.1 only or no protocol.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -18,7 +18,7 @@ void test('quantiles of random latencies equal those of the sorted values to wit
   for (let seed = 1; seed <= 200; seed++) {
     const random = new SeededRandom(seed)
     const parts = Array.from({ length: 1 + random.below(4) }, () => new LatencyHistogram())
-    // From a microsecond to minutes, evenly distributed over the orders of magnitude.
+    // From a microsecond to 100 s, evenly distributed over the orders of magnitude.
     const valuesMs = Array.from({ length: 1 + random.below(500) }, () => {
       return Math.round(10 ** (random.below(8000) / 1000)) / 1000
     })
@@ -38,7 +38,7 @@ void test('quantiles of random latencies equal those of the sorted values to wit
   }
 })
 
-void test('small values are exact, copied counts give the same quantiles, and an empty histogram returns 0', () => {
+void test('small values are exact, too long ones count as the longest, copied counts give the same quantiles, and an empty histogram returns 0', () => {
   const histogram = new LatencyHistogram()
   assert.equal(histogram.quantile(0.5), 0)
   for (let us = 1; us <= 63; us++) histogram.record(us / 1000)

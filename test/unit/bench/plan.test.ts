@@ -20,7 +20,7 @@ function words(selection: Selection, possible: Possible): readonly string[] {
   return planOf(selection, possible).map(labelOf)
 }
 
-void test('the whole plan has every mode on leader and follower, every size, client count, list and fault', () => {
+void test('the whole plan has gets of every mode, member role, size and client count, every fault, and some loads of other kinds', () => {
   const plan = words(wholeSelection, ours)
   assert.equal(new Set(plan).size, plan.length, 'each once')
   for (const mode of ['linearizable', 'lease', 'bounded=100', 'any', 'log']) {

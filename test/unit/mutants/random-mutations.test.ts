@@ -1,8 +1,8 @@
 /*
  * Goal: random mutations are small changes that resemble mistakes, the same ones for the
  * same seed.
- * Method: a table of one source text for each operator with all changes it may make, and texts in
- * which nothing may be changed.
+ * Method: a table of source texts for each operator, with all changes that it may make, and texts
+ * in which nothing may be changed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -63,7 +63,7 @@ void test('each operator makes the changes of the table and no others', () => {
   assert.deepEqual(new Set(table.map(({ operator }) => operator)), new Set(operators))
 })
 
-void test('imports, types, logs, metrics, assertions, error texts and tuned limits are not changed', () => {
+void test('imports, types, logs, metrics, assertions, error texts, tuned limits and large numbers are not changed', () => {
   const unchanged = [
     "import { a } from './a.ts'",
     'type A = { b: true; c: 1 }',

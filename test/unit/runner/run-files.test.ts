@@ -105,12 +105,12 @@ void describe('running one test file', { concurrency: 4 }, () => {
     await assertGone(pidFile)
   })
 
-  void test('a test that blocks the event loop is ended and named', async () => {
+  void test('a test that blocks the event loop is ended and reported', async () => {
     const result = await ran(`test('spins', () => { for (;;) ; })`, { seconds: 3 })
     assert.match(whys(result)[0] ?? '', /^it did not end within 3 s/)
   })
 
-  void test('a process that outlives its tests is ended and named', async () => {
+  void test('a process that outlives its tests is ended and reported', async () => {
     const result = await ran(`test('quick', () => { setInterval(() => undefined, 1000) })`, {
       seconds: slowStartSeconds,
     })

@@ -12,7 +12,7 @@ import { readArguments } from '../../simulation/arguments.ts'
 import { replayCommand } from '../../simulation/shrink.ts'
 import { NotUnderstood } from '../../support/tools/command-line.ts'
 
-void test('all documented arguments are accepted', () => {
+void test('arguments for one seed and for many seeds are accepted', () => {
   const one = { kind: 'one', trace: false, shrink: false }
   assert.deepEqual(readArguments([]), { ...one, job: { seed: 1 } })
   assert.deepEqual(readArguments(['--seed', '7', '--trace', '--shrink']), {
@@ -81,7 +81,7 @@ for (const [tool, wrongArguments] of Object.entries(wrong)) {
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
 
-  void test(`${tool}: --help prints the usage, and unknown arguments are a one-line error with code 2`, () => {
+  void test(`${tool}: --help prints the usage, and wrong arguments are a one-line error with code 2`, () => {
     const help = run('--help')
     assert.deepEqual([help.status, help.stderr], [0, ''])
     assert.match(help.stdout, new RegExp(`node dist/test/${tool} `))

@@ -81,7 +81,7 @@ const approved = { status: { conditions: [{ type: 'Approved' }] } }
 const signed = { status: { ...approved.status, certificate: 'one' } }
 const claim = '/persistentvolumeclaims/w0/pod0-v'
 
-void test('an object that a controller creates again is found', () => {
+void test('an object that a controller creates again or changes is found', () => {
   const account = '/serviceaccounts/w0/default'
   accepts(new Writes().put(account).remove(account))
   finds(
@@ -165,7 +165,7 @@ void test('a second token of one Secret is found', () => {
   )
 })
 
-void test('a request that is approved or signed twice, or not at all, is found', () => {
+void test('a request that is approved twice, signed twice, or never signed is found', () => {
   accepts(new Writes().put(request).put(request, approved).put(request, signed).remove(request))
   const other = { status: { ...signed.status, certificate: 'two' } }
   finds(
@@ -180,7 +180,7 @@ void test('a request that is approved or signed twice, or not at all, is found',
   finds(/^C2 once: a request/, new Writes().put(request).put(request, approved).remove(request))
 })
 
-void test('a claim that is released twice, or while its Pod lives, is found', () => {
+void test('a claim that is created again, or released while its Pod lives, is found', () => {
   const pod = '/pods/w0/pod0'
   const owned = { metadata: { ownerReferences: [{ uid: `${pod} 0`, name: 'pod0' }] } }
   const held = { metadata: { ...owned.metadata, ...terminating.metadata } }

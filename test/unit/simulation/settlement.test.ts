@@ -12,9 +12,21 @@ const ids = (...numbers: readonly number[]) => numbers.map(nodeId)
 for (const [title, voters, votersOutgoing, rejecting, expected] of [
   ['a majority of the other voters must reject it', ids(1, 2, 3, 4), null, [2, 3], true],
   ['half of them is not enough', ids(1, 2, 3), null, [2], false],
-  ['one without other voters does not', ids(1), null, [2], false],
-  ['of a joint configuration both halves must', ids(1, 4, 7), ids(1, 2, 4), [4, 7], false],
-  ['both halves can', ids(1, 4, 7), ids(1, 2, 4), [2, 4, 7], true],
+  ['without other voters it does not', ids(1), null, [2], false],
+  [
+    'a majority of one half of a joint configuration is not enough',
+    ids(1, 4, 7),
+    ids(1, 2, 4),
+    [4, 7],
+    false,
+  ],
+  [
+    'majorities of both halves of a joint configuration are enough',
+    ids(1, 4, 7),
+    ids(1, 2, 4),
+    [2, 4, 7],
+    true,
+  ],
 ] as const) {
   void test(`a removed member learns of its removal: ${title}`, () => {
     const rejects = (id: number): boolean => rejecting.some((one) => one === id)

@@ -140,7 +140,7 @@ void test('a bookmark never precedes its events', () => {
   finds(/^I22 bookmark/, () => checkBookmarks(early.history, early.truth))
 })
 
-void test('the initial state is the whole state of one revision, and a most recent one is not stale', () => {
+void test('the initial state is the whole state of one revision, of the stated one, and not stale in a mode that forbids that', () => {
   const state = (all: HistoryBuilder): WatchedEvent[] => [event(all, 'ADDED', 3), event(all, 'ADDED', 4)]
   const start = { kind: 'state', marked: true } as const
   const mode = { kind: 'most-recent' } as const

@@ -88,8 +88,8 @@ class History {
 }
 
 /**
- * Returns a history of two Pods: one is deleted at random and replaced, then the ReplicaSet shrinks
- * and grows again.
+ * Returns a history of two Pods: the test deletes one, which is replaced, then the ReplicaSet
+ * shrinks and grows again.
  */
 function correct(): History {
   const history = new History(2)

@@ -1,5 +1,6 @@
 /*
- * Goal: the plugins for Pods, nodes and claims decide as those of upstream 1.24, in its words.
+ * Goal: the plugins for Pods, nodes, claims, namespaces and certificate requests decide as those of
+ * upstream 1.24, in its words.
  * Method: the shipped plugins and verbs in memory, a table for each plugin.
  */
 import assert from 'node:assert/strict'
@@ -44,7 +45,7 @@ function pod(
 
 const specOf = (object: AnyObject): JsonObject => objectMember(object, 'spec')
 
-void test('spec 5.9: LimitRanger fills requests and limits of containers and adds an annotation', async (t) => {
+void test('spec 5.9: LimitRanger fills requests and limits of containers, adds an annotation, and refuses what is out of range', async (t) => {
   const api = await open(limitRanger({ names }))
   t.after(() => api.close())
   const limits = [
@@ -159,7 +160,7 @@ void test('a container gets each default of the first LimitRange that has it, an
   )
 })
 
-void test('spec 5.9: Priority gives Pods the priority of their class, and of the default class', async (t) => {
+void test('spec 5.9: Priority gives Pods the priority of their class or of the default class, and protects its classes', async (t) => {
   const api = await open(priorityAdmission({ names }))
   t.after(() => api.close())
   const kind = 'PriorityClass'
@@ -290,7 +291,7 @@ void test('spec 5.9: RuntimeClass gives Pods overhead, node selector and tolerat
     assert.equal((await refused(pod(api, 'b', given))).message, `pods "b" is forbidden: ${words}`)
 })
 
-void test('spec 5.9: claims get the default storage class, and grow only if their class allows it', async (t) => {
+void test('spec 5.9: claims get the only default storage class, and grow only if their class allows it', async (t) => {
   const api = await open(defaultStorageClass({ names }), persistentVolumeClaimResize({ names }))
   t.after(() => api.close())
   const kind = 'PersistentVolumeClaim'
@@ -319,6 +320,9 @@ void test('spec 5.9: claims get the default storage class, and grow only if thei
   assert.equal((await grow('b')).code, 200)
   assert.match((await refused(grow('c'))).message, /only dynamically provisioned pvc can be resized/)
   await storageClass('other', false)
+  await api.create({ kind, body: claim('e', { storageClassName: 'other' }) })
+  await api.patch({ kind, name: 'e', subresource: 'status', body: { status: { phase: 'Bound' } } })
+  assert.match((await refused(grow('e'))).message, /only dynamically provisioned pvc can be resized/)
   assert.match(
     (await refused(api.create({ kind, body: claim('d') }))).message,
     /2 default StorageClasses were found$/,

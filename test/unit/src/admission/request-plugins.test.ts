@@ -20,7 +20,7 @@ import { Fixture, ManualClock, refused } from '../registry/fixture.ts'
 const names = namesOf('k8s.io')
 const node = { name: 'system:node:n1', uid: '', groups: ['system:nodes'], extra: {} }
 
-void test('spec 5.9: a node writes its own objects only', async (t) => {
+void test('spec 5.9: a node writes its own objects only, of Pods, Nodes, Leases and CSINodes', async (t) => {
   const api = await Fixture.open({
     domain: 'k8s.io',
     admission: admissionChain([nodeRestriction({ names })]),

@@ -1,12 +1,12 @@
 /*
  * Goal: a member listens for peers on exactly the address that its flags name.
- * Method: flags of a member of three.
+ * Method: flags of members of a cluster of two, and of a member without an address.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { peerListenAddress } from '../../../../src/app/consensus.ts'
 
-void test('a member listens on its address, or on its port of the bind address', () => {
+void test('a member listens on its address, or on its port of the bind address, and on none without an address', () => {
   const member = (name: string, at: number) => ({ name, peerAddress: `10.0.0.${at}:7443`, clientAddress: '' })
   const members = [member('a', 1), member('b', 2)]
   const address = (name: string, peer: string, bind: string): string =>

@@ -25,7 +25,7 @@ void test('the third quarantine in a row names the count, the suspected cause an
   assert.deepEqual(first.fields, { ...quarantine, times: 1, waitMs: 0, path: '/data/db' })
   assert.doesNotMatch(first.message, /replace/)
   const third = logged({ ...quarantine, times: 3, waitMs: 2000 })
-  assert.match(third.message, /wrong 3 times in a row: .*replace it; .* in 2 s/)
+  assert.match(third.message, /wrong 3 times in a row: memory or disk .* is suspect, replace it; .* in 2 s/)
 })
 
 void test('a disagreement names the command that repairs it', () => {

@@ -12,7 +12,7 @@ import { ConversionKit, definitionName, gadget, v1, v2 } from '../conversion/con
 import { conversionResponse } from '../../../support/fixtures/conversion-hook.ts'
 import { refused } from '../registry/fixture.ts'
 
-void test('a conversion webhook is described with the versions that depend on it, its calls and its last failure', async (t) => {
+void test('a conversion webhook is described with the versions that depend on it, its calls and its last failure, and cannot be suspended', async (t) => {
   const kit = await ConversionKit.open(t)
   const { api, converter } = kit
   const changed: string[] = []

@@ -54,7 +54,7 @@ void test('spec 9.3: versions, single resources and whole stages are switched, a
   }
 })
 
-void test('an unknown name in a switch is rejected with the nearest known one', () => {
+void test('an unknown name in a switch is rejected with the nearest known one, or with all if none is near', () => {
   for (const [given, expected] of [
     ['storage.orch.io/v1beta2', /names storage\.orch\.io\/v1beta2, .*did you mean storage\.orch\.io\/v1/],
     ['v1/pod=false', /names v1\/pod, .*did you mean v1\/pods\?/],

@@ -28,7 +28,7 @@ function path(at: string, verb = 'get'): Action {
   return { kind: 'path', verb, path: at }
 }
 
-void test('a policy for every user is not for anonymous ones, unless it names their group', () => {
+void test('a policy for every user or group does not apply to the anonymous user, unless it names that user or its group', () => {
   const decide = (spec: object) =>
     abac(line({ ...spec, nonResourcePath: '*' }), 'policies', API).authorize(anonymous, path('/version'))
   assert.deepEqual(decide({ user: '*' }), noOpinion)
@@ -37,7 +37,7 @@ void test('a policy for every user is not for anonymous ones, unless it names th
   assert.deepEqual(decide({ user: 'system:anonymous' }), allowed)
 })
 
-void test('subject, namespace, resource, group and path all have to match', () => {
+void test('subject, namespace, resource, API group, path and verb all have to match', () => {
   const kate = authenticatedUser({ name: 'kate', groups: ['a', 'b'] })
   const pods = { namespace: 'ns', resource: 'pods' }
   const rows: readonly (readonly [object, Action, boolean])[] = [

@@ -76,7 +76,7 @@ void test('in another domain the default policy differs in the names of the doma
 })
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`every default object of ${domain} is valid, labelled, unique, and refers to a role`, () => {
+  void test(`every default object of ${domain} is valid, labelled and unique, and every binding refers to a default role`, () => {
     const names = namesOf(domain)
     const definitions = definitionsFor(names)
     const objects = objectsOf(domain)

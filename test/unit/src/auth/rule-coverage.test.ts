@@ -104,7 +104,7 @@ void test('the search for missing rules ends at a limit and reports that the lis
   assert.deepEqual([found.rules.length, found.isWhole], [limits.missingRulesCountedMax, false])
 })
 
-void test('rules are not compared with too many rules of an owner, and no rules are always covered', () => {
+void test('rules are not compared with too many rules of an owner, and an empty list of rules is always covered', () => {
   const wanted: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
   const owned = Array.from({ length: 1000 }, (): PolicyRule => wanted)
   assert.equal(coverageOf(owned, [wanted], 10_000).kind, 'covered')

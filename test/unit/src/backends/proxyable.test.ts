@@ -79,7 +79,7 @@ void test('an IPv6 address with a forbidden IPv4 address in it is not allowed', 
   }
 })
 
-void test('a name is refused if any of its addresses is not allowed', async () => {
+void test('a name that resolves to an address that is not allowed is refused', async () => {
   const resolved = (isAllowed: (address: string) => boolean, all: boolean): Promise<string> =>
     new Promise((resolve) => {
       lookupAmong(isAllowed)('localhost', { all }, (error, address) => {

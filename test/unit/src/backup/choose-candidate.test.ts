@@ -179,7 +179,7 @@ void test('what is known to be committed counts more than a later term', () => {
   assert.deepEqual(reported, [['n2', 3, 3]])
 })
 
-void test('the base of a truncated log shows which directories have its committed entries', () => {
+void test('the base of a compacted log shows which directories have its committed entries', () => {
   const cut = survivorOf([1, 1, 1, 1, 1], 1, { count: 5, committed: 4 })
   assert.ok(cut.log)
   const known = { ...cut, log: { ...cut.log, baseIndex: 4, baseTerm: 1, termRuns: cut.log.termRuns } }

@@ -226,7 +226,7 @@ void test('a header with excessive parameters, or with terminal control characte
   assert.deepEqual(decodeHeader(Buffer.from(JSON.stringify(header)), 'b.snap'), header)
 })
 
-void test('a file that is not a snapshot, or has a newer format, fails with a one-line error', () => {
+void test('a file that is not a snapshot, or has a newer format, is refused for that reason', () => {
   assert.match(
     refusal(Buffer.from('PK\u0003\u0004 and more than sixteen bytes'), null).message,
     /is not a snapshot/,
@@ -250,7 +250,7 @@ void test('a state of a newer program is reported as newer, not as damaged', () 
   })
 })
 
-void test('an incomplete stream produces no file', () => {
+void test('an incomplete or altered stream produces no file', () => {
   const all = Buffer.concat(small.chunks)
   for (let length = 0; length < all.length; length += 7) {
     assert.throws(() => fileOf([all.subarray(0, length)], null), {

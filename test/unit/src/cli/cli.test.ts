@@ -66,7 +66,7 @@ void test('help ends with 0 and lists the exit codes; an invalid command line en
   assert.match(close.noted.join('\n'), /Did you mean cluster/)
 })
 
-void test('a usage error names orchctl and the nearest command', async () => {
+void test('a usage error names orchctl, and the nearest command or option, or the missing option', async () => {
   for (const [args, given] of [
     [['member', 'lst'], /^orchctl: unknown command 'lst'\n\(Did you mean list\?\)$/],
     [

@@ -1,7 +1,7 @@
 /*
  * Goal: the first request to end a command is passed on once, a second signal at the same moment
  * counts as the same request, and a later one ends the program at once.
- * Method: signals to this process, with a manual clock.
+ * Method: signal events of this process, with a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

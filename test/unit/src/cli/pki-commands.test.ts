@@ -70,7 +70,7 @@ void test('pki status lists every certificate of a directory with its expiry and
   assert.match(row('front-proxy-ca.crt'), /no: authorities are replaced by orchctl pki rotate-ca$/)
 })
 
-void test('pki status ends with 1 once a certificate is about to expire, and prints the same as JSON', async (t) => {
+void test('pki status ends with 1 once a certificate is about to expire, and prints files and members as JSON', async (t) => {
   const { directory, clock, printed, run } = await open(t)
   clock.jumpWall(359 * dayMs)
   assert.equal(await run('pki', 'status', '--dir', directory, '-o', 'json'), 1)
@@ -204,7 +204,7 @@ void test('pki rotate-ca refuses the next step while members cannot be reached',
   assert.equal(authoritiesIn(clusterPkiPaths(directory).peerCa.certificate), 2)
 })
 
-void test('pki rotate-ca --finish keeps the trust that a certificate of the directory needs, also offline', async (t) => {
+void test('pki rotate-ca --finish keeps the trust that a certificate of the directory needs, even with --offline', async (t) => {
   const { directory, noted, run } = await open(t)
   const { ca, server } = clusterPkiPaths(directory)
   const rotate = (...more: readonly string[]): Promise<number> =>

@@ -255,7 +255,7 @@ const discovery: Readonly<Record<string, unknown>> = {
   '/apis/apiextensions.k8s.io/v1': { groupVersion: 'apiextensions.k8s.io/v1', resources: [] },
 }
 
-void test('resources are found by the name that kubectl has for them, and kinds with several versions by --all', async () => {
+void test('resources are found by the name that kubectl has for them, and kinds with several versions or groups by --all', async () => {
   const crd = new FakeApi(0).definition()
   const client = {
     object: ({ path }: ApiCall) =>

@@ -22,7 +22,7 @@ void test('addresses of nodes are preferred in the order of upstream unless a fl
   assert.deepEqual(given['kubelet-preferred-address-types'], ['InternalIP', 'ExternalIP'])
 })
 
-void test('unknown types of addresses, none at all, and a certificate without its key are refused', () => {
+void test('unknown types of addresses, none at all, a certificate or key without the other, and an authority without a certificate are refused', () => {
   const refused = (args: readonly string[], words: RegExp): void =>
     assert.throws(
       () => load(...args),

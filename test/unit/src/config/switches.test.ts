@@ -76,7 +76,7 @@ void test('all gates of a stage are switched by one name, except those that are 
   assert.equal(isOn('--feature-gates=AllAlpha=false').ServerSideFieldValidation, false)
 })
 
-void test('an unknown feature gate is an error that names the nearest one', () => {
+void test('an unknown feature gate is an error that names the nearest one, and so is a gate without a valid value', () => {
   const message = refusal('--feature-gates=ApiListChunkin=true')
   assert.equal(
     message,
@@ -87,12 +87,17 @@ void test('an unknown feature gate is an error that names the nearest one', () =
   assert.match(refusal('--feature-gates=OpenAPIV3'), /must be NAME=true or NAME=false/)
 })
 
-void test('help lists every gate with stage and default', () => {
+void test('help lists every gate that can be switched with its stage and default, and the names of the others', () => {
   const help = helpText()
   assert.match(help, /APIListChunking=true\|false \(Beta since 1\.9, default true\)/)
   assert.match(help, /ServerSideFieldValidation=true\|false \(Alpha since 1\.23, default true\)/)
-  for (const name of ['WarningHeaders', 'CSRDuration', 'ServerSideApply'])
-    assert.ok(help.includes(name), name)
+  for (const name of Object.keys(isOn()))
+    assert.match(
+      help,
+      new RegExp(`${name}=true\\|false \\(\\w+ since 1\\.\\d+, default (true|false)\\)`),
+      name,
+    )
+  for (const name of Object.keys(gaSince)) assert.ok(help.includes(name), name)
   assert.doesNotMatch(help, /\[object/)
 })
 

@@ -54,9 +54,9 @@ void test('cipher suites keep their order, and all of TLS 1.3 are offered if non
 
 void test('an unknown or unsafe cipher suite is an error that lists the accepted ones', () => {
   for (const [name, says] of [
-    ['ECDHE-RSA-AES128-GCM-SHA256', /known are TLS_AES_128_GCM_SHA256, /],
-    ['TLS_ECDHE_RSA_WITH_RC4_128_SHA', /does not know the suite "TLS_ECDHE_RSA_WITH_RC4_128_SHA"/],
-    ['constructor', /does not know the suite "constructor"/],
+    ['ECDHE-RSA-AES128-GCM-SHA256', /know the suite "ECDHE-.*": known are TLS_AES_128_GCM_SHA256, /],
+    ['TLS_ECDHE_RSA_WITH_RC4_128_SHA', /know the suite "TLS_.*_RC4_128_SHA": known are TLS_AES_128/],
+    ['constructor', /does not know the suite "constructor": known are TLS_AES_128_GCM_SHA256, /],
   ] as const) {
     assert.throws(
       () => load(`--tls-cipher-suites=${name}`),

@@ -226,7 +226,6 @@ void test('a webhook that refuses objects is not taken for one that fails', asyn
   const kit = await ConversionKit.open(t)
   const { api } = kit
   await api.create({ kind: v1, body: gadget('a') })
-  kit.answer = (call) => convertsWith(call, () => ({ apiVersion: 'x' }))
   const refusal = conversionFaults.find(({ name }) => name === 'a failure')
   assert.ok(refusal !== undefined)
   kit.answer = (call) => refusal.answer(call)

@@ -108,7 +108,7 @@ void test('deletions do not depend on the webhook, in any version', async (t) =>
     [shown.code, shown.object.apiVersion, shown.object['spec']],
     [202, 'test.example/v2', { host: 'h', port: '1' }],
   )
-  // The last finalizer is removed by a write, which needs the webhook in this version only.
+  // The last finalizer is removed by a write, which needs the webhook only if it is in v2.
   await api.patch({ kind: v1, name: 'held', body: { metadata: { finalizers: null } } })
   assert.deepEqual(kit.stored(), [])
 })

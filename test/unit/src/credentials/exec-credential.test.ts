@@ -55,7 +55,7 @@ void test('spec 5.5: an ExecCredential has a token, a certificate with its key, 
   assert.equal(parseExecCredential(yaml, apiVersion).kind, 'issued', 'YAML, as in Go clients')
 })
 
-void test('an incomplete or other answer is refused without showing it', () => {
+void test('an incomplete or invalid answer is refused without showing it', () => {
   const table: readonly (readonly [ReturnType<typeof parseExecCredential>, RegExp])[] = [
     [parseExecCredential('', apiVersion), /printed no ExecCredential/],
     [parseExecCredential(`${secret} {`, apiVersion), /printed no ExecCredential/],

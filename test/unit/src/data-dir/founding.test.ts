@@ -26,6 +26,7 @@ void test('the fingerprint is of names and addresses, not of their order', () =>
   const others = [
     three.slice(1),
     [...three, member(4)],
+    [member(1), member(2), { ...member(3), name: 'n4' }],
     [member(1), member(2), { ...member(3), peerAddress: '10.0.0.3:7444' }],
     [member(1), member(2), { ...member(3), clientAddress: '10.0.0.3:6444' }],
   ]

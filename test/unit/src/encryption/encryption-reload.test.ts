@@ -1,6 +1,7 @@
 /*
  * Goal: a changed file is taken as a whole or not at all, with one log line each.
- * Method: a real file, the real state machine in memory, and the clock of the system.
+ * Method: a real file, the real state machine in memory, and the clock of the system, or a manual
+ * one.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -236,7 +237,7 @@ function quarantinable(store: Store, isQuarantined: () => boolean): Store {
   })
 }
 
-void test('a file that changes while the state is quarantined is checked and used after that', async (t) => {
+void test('a file that changes while the state is quarantined is checked once the state is trusted again', async (t) => {
   const { store, member, lines, configure } = await opened(t)
   configure(provider('one', 1))
   let counted = 0

@@ -80,7 +80,7 @@ void test('while the service fails, its data key encrypts for three minutes and 
   assert.equal(clock.pending, 0)
 })
 
-void test('a service that is not healthy gets no new data key, although it could encrypt', async () => {
+void test('a service that is not healthy encrypts no new data key, although it could', async () => {
   const { clock, service, key, sealing } = started()
   service.failing = new Set(['Status'])
   await clock.advance(10_000)

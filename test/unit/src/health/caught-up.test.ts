@@ -59,7 +59,7 @@ void test('a proof expires, and is renewed automatically', async (t) => {
   assert.equal(caughtUp.failure(), null)
   consensus.open = false
   await clock.advance(2000)
-  assert.equal(caughtUp.failure(), null, 'one lost request does not make a member unready')
+  assert.equal(caughtUp.failure(), null, 'two seconds without a response do not make a member unready')
   await clock.advance(3000)
   assert.match(caughtUp.failure() ?? '', /lately/)
   consensus.open = true

@@ -78,7 +78,7 @@ void test('a partial write is removed', () => {
   assert.equal(readFileSync(path, 'utf8'), `${'a'.repeat(999)}\nc\n`)
 })
 
-void test('a full disk rejects, and so does a missing directory', async () => {
+void test('an append to a full disk is rejected, and so is a path below a file', async () => {
   const full = await appendedFiles.open('/dev/full')
   await assert.rejects(() => full.append(Buffer.from('x\n')), /ENOSPC/)
   assert.equal(full.size, 0)
@@ -103,7 +103,7 @@ void test('a pipe whose reader does not read times out, and the writing process 
     await file.append(Buffer.from('c\\n'))
     const second = readSync(reader, bytes, first, 1000, null)
     console.log(why, again, JSON.stringify(bytes.toString('utf8', 0, first + second).replace(/b+/, 'b')))
-    // Half of it waits for a reader that never reads.
+    // What does not fit into the pipe waits for a reader that never reads.
     void file.append(Buffer.from('d'.repeat(200_000)))
     setTimeout(() => process.exit(7), 100)`
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {

@@ -48,7 +48,7 @@ void test('a response arrives whole, whatever its status', async (t) => {
   assert.deepEqual(result, { kind: 'response', status: 201, body: Buffer.from('hello') })
 })
 
-void test('a response beyond the limit, a cut one, a late one, another protocol and a closed port are failures', async (t) => {
+void test('a response beyond the limit, a cut one, a late one, another protocol, a closed port and an unknown host are failures', async (t) => {
   const url = await badServer(t)
   const at = (path: string, more: Partial<HttpCall> = {}) =>
     httpCall(new URL(path, url), { ...call, ...more })

@@ -143,7 +143,7 @@ void test('an election and a member that falls silent are each shown at once, in
   assert.deepEqual([phase, ready, last], ['NotReady', false, 3])
 })
 
-void test('a dead member is not shown as ready because another member leads', async (t) => {
+void test('a dead member is not shown as ready because a new term began', async (t) => {
   const bench = await Bench.open(t)
   bench.follower({ recentlyActive: false, match: logIndex(99_990) })
   await bench.clock.advance(10_000)
@@ -172,7 +172,7 @@ void test('a member that has not reported to a leader yet is shown with lag 0, a
   assert.deepEqual([bench.status('n3')['lag'], bench.status('n3')['ready']], [0, false])
 })
 
-void test('a ready member stays ready until the next leader has contrary information', async (t) => {
+void test('a ready member stays ready in a new term until the leader has contrary information', async (t) => {
   const bench = await Bench.open(t)
   bench.reported = { ...bench.reported, term: term(2) }
   bench.follower({ match: logIndex(0) })

@@ -75,7 +75,7 @@ void test('a repeated transfer from the same leader does not move leadership a s
   )
 })
 
-void test('a follower does not know the other members, and forwards the transfer', async () => {
+void test('a follower does not know which members have responded, and forwards the transfer', async () => {
   const { consensus, members } = cluster([false, false])
   consensus.change({ role: 'follower', leader: nodeId(2), followers: [] })
   await members.transferLeadership('n3', systemClock.monotonicMs() + 1000)

@@ -1,8 +1,8 @@
 /*
  * Goal: a metric is a counter if and only if its name ends in `_total`, so that a rate over a
  * restart is right, and it follows what it counts.
- * Method: all metrics that members register, as they are scraped; one before and after its count
- * grew.
+ * Method: the metrics of consensus and of the cluster, as they are scraped; one before and after
+ * its count grew.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

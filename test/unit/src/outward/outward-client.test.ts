@@ -161,7 +161,15 @@ void test('a broken connection and an overloaded server are tried again; other f
   assert.equal(await call(1, 'reset'), 'reset, 1')
   assert.equal(await call(3, { status: 400, body: 'no' }), '400 no, 1')
   server.stop()
-  assert.equal(await call(3), 'connect, 0')
+  const delays: number[] = []
+  const after: Clock['after'] = (delayMs, action) => {
+    delays.push(delayMs)
+    return systemClock.after(delayMs, action)
+  }
+  const unreached = clientOf(t, server.config(), { attemptsMax: 3 }, { ...systemClock, after })
+  const result = await unreached.call({ method: 'POST', body })
+  assert.equal(result.kind === 'failed' && result.reason, 'connect')
+  assert.deepEqual(delays, [options.callMsMax], 'no pause before a retry')
 })
 
 void test('a token file is read again, and an unusable one leaves the last token in use', async (t) => {

@@ -94,6 +94,7 @@ void test('a pair of which only one file can be prepared is not replaced', (t) =
     failsWith('unusable', /a\.crt cannot be written \(ENOSPC\)/, () => replaceTogether(files)),
   )
   assert.deepEqual(readdirSync(directory).sort(), ['a.crt', 'a.key'])
+  for (const { path } of files) assert.equal(read(path), 'present')
 })
 
 void test('a new file that cannot be put in place is an error, and leaves no temporary file', (t) => {

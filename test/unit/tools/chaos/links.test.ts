@@ -1,6 +1,6 @@
 /*
  * Goal: proxied links carry every byte in order, and cut, delay and end by their rules.
- * Method: real sockets on this machine through one gate, with rules that change during the test;
+ * Method: real sockets on this machine through one proxy, with rules that change during the test;
  * the connection table of the kernel as text.
  */
 import assert from 'node:assert/strict'

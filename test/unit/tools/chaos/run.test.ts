@@ -34,10 +34,12 @@ class Recorded implements ChaosTarget {
     this.members = Array.from({ length: count }, (_, at) => `n${at + 1}`)
   }
 
+  /** The members with a fault. One whose links to most others have a rule counts as cut. */
   get affected(): ReadonlySet<string> {
     const cut = this.members.filter((name) => {
       const others = this.rules.filter(({ from, to }) => from === name || to === name)
-      return new Set(others.flatMap(({ from, to }) => [from, to])).size > 2
+      const ends = new Set(others.flatMap(({ from, to }) => [from, to]))
+      return 2 * (ends.size - 1) > this.members.length - 1
     })
     return new Set([
       ...this.down,
@@ -77,6 +79,7 @@ class Recorded implements ChaosTarget {
   setLinks(rules: readonly LinkRule[]): Promise<void> {
     if (this.linksFail) return Promise.reject(new ChaosError('links', 'the proxies ended'))
     this.rules = rules
+    this.#look()
     return Promise.resolve()
   }
   setDisk(member: string, spec: DiskFault | null): void {
@@ -93,6 +96,7 @@ class Recorded implements ChaosTarget {
   setRole(member: string, role: 'voter' | 'learner'): Promise<void> {
     if (role === 'voter') this.learners.delete(member)
     else this.learners.add(member)
+    this.#look()
     return Promise.resolve()
   }
   addMember(): Promise<string> {
@@ -106,10 +110,7 @@ class Recorded implements ChaosTarget {
   }
 
   #look(): void {
-    this.affectedMost = Math.max(
-      this.affectedMost,
-      new Set([...this.down, ...this.paused, ...this.disks.keys()]).size,
-    )
+    this.affectedMost = Math.max(this.affectedMost, this.affected.size)
   }
 }
 

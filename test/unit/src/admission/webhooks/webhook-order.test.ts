@@ -143,12 +143,14 @@ void test('the webhooks of a request are called once, although a refusal is eval
   kit.answer = (call) => (pathOf(call) === 'm' ? label(call) : allow(call))
   await api.configMap('a')
   assert.deepEqual(kit.server.calls.map(pathOf), ['m', 'v'])
+  assert.equal(stores[0]?.barriers, 0)
+
   // A refusal is confirmed after a read barrier.
   kit.clear()
   kit.answer = (call) => (pathOf(call) === 'm' ? label(call) : deny(call))
   await refused(api.configMap('b'))
   assert.deepEqual(kit.server.calls.map(pathOf), ['m', 'v'])
-  assert.equal(stores.length, 1)
+  assert.equal(stores[0].barriers, 1)
 })
 
 void test('a change by another request during a call makes the webhooks decide about the new object', async (t) => {

@@ -138,7 +138,7 @@ void test('spec 4.6.2, 7: a denial answers with the message, and with 403 or the
     [{ code: 418, message: 'no' }, 418, '', `${denied}: no`],
     [{ code: 409, reason: 'Busy', message: 'no' }, 409, 'Busy', `${denied}: no`],
     [{ code: 503, message: 'no' }, 503, 'ServiceUnavailable', `${denied}: no`],
-    // A denial is never a success, and HTTP has no such codes.
+    // A denial is neither a success nor a redirect, and HTTP has no codes above 599.
     [{ code: 200, message: 'no' }, 403, 'Forbidden', `${denied}: no`],
     [{ code: 302, message: 'no' }, 403, 'Forbidden', `${denied}: no`],
     [{ code: 601, message: 'no' }, 403, 'Forbidden', `${denied}: no`],

@@ -1,7 +1,7 @@
 /*
  * Goal: the memory of bodies is estimated before they are parsed, bounded for all and for each
  * user, and released.
- * Method: shapes for which V8 needs most bytes; amounts acquired in every order.
+ * Method: shapes for which V8 needs most bytes; charges of several users.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

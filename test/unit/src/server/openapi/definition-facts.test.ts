@@ -87,15 +87,18 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
 void test('in the domain orch.io every extension has the name of upstream and its own', () => {
   const names = namesOf('orch.io')
+  let compared = 0
   for (const [name, definition] of allDefinitions(names, 'v2')) {
     for (const part of [definition, ...Object.values(objectMember(definition, 'properties'))]) {
       for (const [key, value] of Object.entries(part as JsonObject)) {
         if (!key.startsWith(names.clientMarkerPrefix)) continue
         const ours = names.schemaMarkerPrefix + key.slice(names.clientMarkerPrefix.length)
         assert.deepEqual((part as JsonObject)[ours], value, `${name}: ${ours}`)
+        compared++
       }
     }
   }
+  assert.ok(compared > 100, `${compared} extensions`)
 })
 
 void test('the comparison detects missing, additional and different members', () => {

@@ -141,10 +141,12 @@ for (const names of [upstream, orch]) {
 
   void test(`references in ${names.domain} documents lead to definitions, and paths agree`, () => {
     const v2 = openApiV2(kinds, names)
+    assert.ok(references(v2).length > 1000)
     for (const reference of references(v2)) {
       assert.ok(at(v2, 'definitions', reference.replace('#/definitions/', '')), reference)
     }
     const v3 = openApiV3(kinds, names, 'v1.2.3')
+    assert.ok(references(v3).length > 1000)
     for (const reference of references(v3)) {
       assert.ok(at(v3, 'components', 'schemas', reference.replace('#/components/schemas/', '')), reference)
     }
@@ -159,6 +161,7 @@ for (const names of [upstream, orch]) {
         if (id !== undefined) ids.push(id)
       }
     }
+    assert.ok(ids.length > 500, `${ids.length} ids`)
     assert.equal(new Set(ids).size, ids.length)
   })
 
