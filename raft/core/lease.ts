@@ -21,9 +21,10 @@ import type { State } from './state.ts'
  *   its last promise.
  * - The connection of a voter to the leader breaks: with evidence that the leader has ended, it
  *   votes early (`ended-leader.ts`), but not before the end of its promise.
- * - A voter restarts: it withholds its vote for an election timeout from its start, or for the
- *   longest time that an earlier process may have promised (`formerPromiseTicks`). A voter with a
- *   new log (term 0) has promised nothing, because a promise is made only once the term is on disk.
+ * - A voter restarts: it withholds its vote for an election timeout from its start. If an earlier
+ *   process may have made a longer promise, it withholds its vote for that time
+ *   (`formerPromiseTicks`). A voter with a new log (term 0) has promised nothing, because a promise
+ *   is made only once the term is on disk.
  * - A leadership transfer: voters do not wait then (`transfer` in the vote request). So a leader
  *   has no lease from before the timeout-now message is sent until the end of its term: the message
  *   may arrive late.

@@ -21,7 +21,7 @@ type MigrateOptions = {
   readonly output: Format
 }
 
-/** Requests at a time; `--rate` limits them per second. */
+/** Maximum number of concurrent requests. `--rate` limits the objects updated per second. */
 const CONCURRENCY = 8
 /** Ms between two lines of progress. */
 const PROGRESS_MS = 2000

@@ -73,7 +73,7 @@ function kept(path: string): string | null {
   return print
 }
 
-/** Detects damage: with another fingerprint this member could not join its own cluster. */
+/** Detects damage: with another fingerprint, the other members would refuse this one. */
 function checkOf(print: string): string {
   return createHash('sha256').update(print).digest('hex').slice(0, 8)
 }

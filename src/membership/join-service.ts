@@ -109,8 +109,8 @@ export type EnrolledMember = {
 /**
  * Why no token was made, or no process joined: `taken`: another member has the name or an address;
  * `unknown`: there is no such voter; `unready`: this member or this cluster cannot add members in
- * its current state; `full`: too many tokens are pending, or the storage is full; `busy`:
- * concurrent writes.
+ * its current state; `full`: too many tokens are stored, used ones included, or the storage is
+ * full; `busy`: concurrent writes.
  */
 export type IssueErrorCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
 
@@ -148,8 +148,8 @@ export class JoinService {
       const nowMs = clock.wallMs()
       const stale = staleOf(records.all(), wanted.name, { nowMs, members: configuration().members })
       if (records.all().length - stale.length >= limits.joinTokensMax) {
-        const message = `${limits.joinTokensMax} tokens are pending: wait until one of them expires`
-        throw new IssueError('full', message)
+        const kept = 'unused ones are removed after one hour, used ones after two'
+        throw new IssueError('full', `${limits.joinTokensMax} tokens are stored, try again later: ${kept}`)
       }
       const token = drawJoinToken(authority, random)
       const expiresMs = nowMs + limits.joinTokenMsMax

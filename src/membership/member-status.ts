@@ -49,7 +49,10 @@ export type Leadership = {
   readonly self: Pick<MemberReport, 'state' | 'version'>
 }
 
-/** Entries in transit at any moment under load; a smaller lag is shown as 0. */
+/**
+ * Entries in transit at any moment under load. A smaller lag of a member that responds is shown as
+ * 0.
+ */
 const lagShownMin = 200
 const quarantineMessage = {
   quarantined: 'its state is quarantined: it fetches another one and serves nothing',

@@ -28,7 +28,7 @@ export type LiveStateOptions = {
 }
 
 /**
- * One state: memory, which leads, and its database, which follows. It is replaced as a whole.
+ * One state: in memory, and in the database that is written after it. It is replaced as a whole.
  * Without a database it is only the last known state.
  */
 export class LiveState {
@@ -95,7 +95,10 @@ export class LiveState {
     await this.#persister?.flush()
   }
 
-  /** Resolves once no write is in progress; unwritten changes stay in memory only. */
+  /**
+   * Resolves once no write is in progress. Further changes are not written: the log has their
+   * entries.
+   */
   async stop(): Promise<void> {
     await this.#persister?.stop()
     await this.#noting

@@ -44,8 +44,8 @@ const specSchema: ObjectSchema = {
 }
 
 export const lagDescription =
-  'Committed log entries that the member is missing, as counted by the leader: 0 below 200, because that many can be ' +
-  'in flight at any time; a lower bound for a member that does not report.'
+  'Committed log entries that the member is missing, as counted by the leader. While the member responds, fewer than 200 ' +
+  'are shown as 0, because that many can be in flight at any time. A lower bound for a member that does not respond.'
 
 const statusSchema: ObjectSchema = {
   type: 'object',
