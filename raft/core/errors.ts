@@ -18,8 +18,8 @@ export type ReadAnswer =
   | { readonly kind: 'dropped'; readonly reason: Dropped }
 
 /**
- * `index` is that of the configuration entry. The configuration is in force already, and final once
- * committed.
+ * `index` is that of the configuration entry. The configuration, which is joint if more than one
+ * voter changes, is in force already. Once the entry is committed, it cannot be lost.
  */
 export type ChangeAnswer =
   | { readonly kind: 'accepted'; readonly index: LogIndex }

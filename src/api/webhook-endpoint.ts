@@ -6,6 +6,6 @@ export type WebhookEndpoint = {
   readonly credentialsName: string
   /** Reached by the DNS name of a service, never through a proxy. */
   readonly isService: boolean
-  /** PEM; null: the authorities of the host. */
+  /** PEM; null: the authorities that Node.js trusts. */
   readonly authority: string | null
 }

@@ -53,7 +53,7 @@ function addRotate(pki: Command, terminal: Terminal, shared: SharedOptions): voi
     .addOption(
       new Option(
         '--authority <name>',
-        'the authority to replace; signing is the one that the members share, encrypted, and that signs certificate requests',
+        'the authority to replace; signing is the CA for certificate requests, whose encrypted key all members share',
       )
         .choices([...rotatedAuthorities, 'signing'])
         .makeOptionMandatory(),

@@ -59,7 +59,9 @@ export const accessFlags = {
     'Issuer of the OpenID Connect tokens that are accepted: an https URL, with the discovery document below it.',
   ),
   'oidc-client-id': text('', 'ID', 'The client that identity tokens must be issued to.'),
-  'oidc-ca-file': file('CA certificates (PEM bundle) to verify the issuer. Unset: those of the host.'),
+  'oidc-ca-file': file(
+    'CA certificates (PEM bundle) to verify the issuer. Unset: those that Node.js trusts, and those of NODE_EXTRA_CA_CERTS.',
+  ),
   'oidc-username-claim': text('sub', 'CLAIM', 'Claim with the name of the user.'),
   'oidc-username-prefix': text(
     '',

@@ -6,7 +6,7 @@ export type Server = {
   readonly name: string
   /** `https://host:port` or `http://host:port`. */
   readonly url: string
-  /** The only trusted authorities, PEM text; null: those of the machine. */
+  /** The only trusted authorities, PEM text; null: those that Node.js trusts. */
   readonly authority: string | null
   /** The name in the certificate of the server; null: that of the URL. */
   readonly serverName: string | null

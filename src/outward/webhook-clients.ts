@@ -8,7 +8,8 @@ import type { OutwardCall, OutwardResult } from './outward-client.ts'
 import type { ClientCredentials } from '../pki/client-config.ts'
 
 /**
- * The purpose of webhooks. The first two have different credentials; conversion uses none of them.
+ * The purpose of webhooks. Mutating and validating webhooks each have credentials of their own;
+ * conversion webhooks are called without credentials.
  */
 export type WebhookPurpose = 'mutating' | 'validating' | 'conversion'
 

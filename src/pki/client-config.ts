@@ -8,7 +8,7 @@ import { readTextFile } from './files.ts'
 /** A server to connect to, and the credentials for it. */
 export type ClientConfig = ClientCredentials & {
   readonly url: URL
-  /** The only trusted authorities, PEM; null: those of the machine. */
+  /** The only trusted authorities, PEM; null: those that Node.js trusts. */
   readonly authority: string | null
   /** The name that the certificate of the server has; null: that of the URL. */
   readonly serverName: string | null

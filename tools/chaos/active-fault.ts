@@ -7,7 +7,7 @@ import type { ChaosTarget } from './target.ts'
 /** A fault in progress. */
 export type ActiveFault = {
   readonly spec: FaultSpec
-  /** One member, the members of a partition, or all. */
+  /** One member, the members on one side of a partition, or all. */
   readonly targets: readonly string[]
   readonly forMs: number
 }
