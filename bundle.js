@@ -28,13 +28,18 @@ const target = join(dist, 'bundle')
 const commands = ['src/main.js', 'src/cli/main.js']
 
 /** Programs that become one script each, which runs from a code cache: commands, server threads. */
-const scripts = [...commands, 'raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
+const started = [...commands, 'raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
 
-/** Other programs, and the files that programs load by URL. */
+/** Modules that these programs load by URL. They become scripts, too. */
+const loadedByUrl = ['src/host/thread-host.js', 'src/store/is-command.js']
+
+const scripts = [...started, ...loadedByUrl]
+
+/** The module that runs the scripts. */
+const runner = 'src/host/cached-script.js'
+
+/** Other programs. */
 const programs = [
-  'src/host/cached-script.js',
-  'src/host/thread-host.js',
-  'src/store/is-command.js',
   'tools/chaos/hook.js',
   'bench/tool/generator/worker.js',
   'bench/run.js',
@@ -46,16 +51,22 @@ const programs = [
 ]
 
 /**
- * Packages that are not bundled. The first two load native code next to their own files. Fastify
- * loads the others only for features that no route uses.
+ * Packages that are not bundled. The first loads native code next to its own files. Fastify loads
+ * the others only for features that no route uses.
  */
 const unbundled = [
   'level',
-  'msgpackr',
   '@fastify/ajv-compiler',
   '@fastify/fast-json-stringify-compiler',
   'light-my-request',
 ]
+
+/**
+ * Packages of which another file is bundled than Node would load. msgpackr for Node loads a native
+ * decoder of strings: that takes most of its load time, in each thread, and decodes the messages of
+ * this program no faster.
+ */
+const replaced = { msgpackr: resolve('node_modules/msgpackr/index.js') }
 
 /** Gives each module the `import.meta.url` that it would have as its own file in dist/bundle. */
 const ownAddresses = {
@@ -131,13 +142,17 @@ function escaped(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Returns the text of the module that users or the server start: it runs the script next to it. */
+/**
+ * Returns the text of the module that users or the server start: it runs the script next to it. It
+ * is a CommonJS module, because loading Node's loader of ES modules would take 10 ms of each thread.
+ */
 function starterOf(path) {
-  const runner = relative(dirname(path), join(target, 'src/host/cached-script.js'))
+  const address = relative(dirname(path), join(target, runner))
   return [
     '#!/usr/bin/env node',
-    `import { runCachedScript } from ${JSON.stringify(runner.startsWith('.') ? runner : `./${runner}`)}`,
-    "runCachedScript(import.meta.url.replace(/js(?=$|[?#])/, 'cjs'))",
+    "'use strict'",
+    `const { runCachedScript } = require(${JSON.stringify(address.startsWith('.') ? address : `./${address}`)})`,
+    "runCachedScript(__filename.replace(/js$/, 'cjs'))",
     '',
   ].join('\n')
 }
@@ -160,8 +175,7 @@ function checkNames(inputs, outputs) {
  * benchmarks or tests.
  */
 function checkServer(outputs) {
-  const server = ['src/main.cjs', 'src/host/thread-host.js', 'src/store/is-command.js']
-  const threads = ['raft/threads/log-thread.cjs', 'raft/threads/raft-thread.cjs']
+  const server = scripts.filter((script) => !script.startsWith('src/cli/'))
   const loaded = new Set()
   const load = (output) => {
     if (loaded.has(output)) return
@@ -169,7 +183,7 @@ function checkServer(outputs) {
     for (const { path, external } of outputs[output].imports) if (!external) load(path)
   }
   const outputOf = (program) => relative('.', join(target, program))
-  for (const program of [...server, ...threads]) load(outputOf(program))
+  for (const script of server) load(outputOf(script.replace(/js$/, 'cjs')))
   for (const output of loaded) {
     for (const input of Object.keys(outputs[output].inputs)) {
       const module = relative(dist, resolve(input))
@@ -227,6 +241,7 @@ const common = {
   platform: 'node',
   target: 'node20',
   external: unbundled,
+  alias: replaced,
   plugins: [ownAddresses],
   metafile: true,
   write: false,
@@ -249,6 +264,7 @@ const bundledScripts = await build({
   charset: 'ascii',
   format: 'cjs',
 })
+const bundledRunner = await build({ ...common, entryPoints: [join(dist, runner)], format: 'cjs' })
 const inputs = Object.keys({ ...modules.metafile.inputs, ...bundledScripts.metafile.inputs })
 checkNames(inputs, [...modules.outputFiles, ...bundledScripts.outputFiles])
 checkServer({ ...modules.metafile.outputs, ...bundledScripts.metafile.outputs })
@@ -258,10 +274,15 @@ for (const { path, text } of modules.outputFiles) write(path, headOf(path, text)
 for (const { path, text } of bundledScripts.outputFiles) {
   write(path, scriptOf(path, text))
   const starter = path.replace(/cjs$/, 'js')
+  if (loadedByUrl.some((module) => join(target, module) === starter)) continue
   // npm links to the commands, so they must stay executable.
   const isCommand = commands.some((command) => join(target, command) === starter)
   write(starter, starterOf(path), isCommand ? 0o755 : 0o644)
 }
+for (const { path, text } of bundledRunner.outputFiles) write(path, text)
+// The starters and what they load are CommonJS modules.
+for (const directory of ['src', 'raft'])
+  write(join(target, directory, 'package.json'), '{"type":"commonjs"}\n')
 write(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(inputs))
 const info = join(dist, 'src/build-info.json')
 if (existsSync(info)) copyFileSync(info, join(target, 'src/build-info.json'))

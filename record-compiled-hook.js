@@ -7,6 +7,7 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import vm from 'node:vm'
+import { threadId } from 'node:worker_threads'
 
 const when = process.env.RECORD_WHEN
 const scripts = new Map()
@@ -20,8 +21,10 @@ class RecordedScript extends vm.Script {
 
 function write() {
   for (const [path, script] of scripts) {
-    writeFileSync(`${path}.partial`, script.createCachedData())
-    renameSync(`${path}.partial`, `${path}.compiled`)
+    // Several threads may run the same script.
+    const partial = `${path}.partial-${threadId}`
+    writeFileSync(partial, script.createCachedData())
+    renameSync(partial, `${path}.compiled`)
   }
   scripts.clear()
 }

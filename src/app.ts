@@ -189,7 +189,7 @@ async function build(
     components: () => componentHealth({ store: objects, names, checks: health.readyz }),
   })
   const { identity } = startFounding(site, { store: objects, consensus, keys, catalog, policy })
-  startControllers(site, controllers, identity)
+  startControllers(site, { controllers, pods }, identity)
   const health = watchHealth({
     ...{ clock, store, machine, consensus, watch, caughtUp },
     livezGraceMs: site.config['livez-grace-period'],
@@ -344,7 +344,6 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     endedPodsMax: config['terminated-pod-gc-threshold'],
     ranges,
   })
-  if (needsPods(config)) pods.start()
   custom.start()
   closing.add(() => {
     pods.close()
@@ -355,16 +354,19 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
 
 /**
  * Starts the controllers once the cluster is founded: the founding stores objects that they would
- * create otherwise.
+ * create otherwise. The Pods are listed only then, because listeners are not notified of what was
+ * listed before they subscribed.
  */
 function startControllers(
-  { closing }: MemberContext,
-  controllers: Controllers,
+  { config, closing }: MemberContext,
+  { controllers, pods }: { readonly controllers: Controllers; readonly pods: Informer<PodSummary> },
   identity: Promise<ClusterIdentity>,
 ): void {
   let isClosed = false
   void identity.then(() => {
-    if (!isClosed) controllers.start()
+    if (isClosed) return
+    controllers.start()
+    if (needsPods(config)) pods.start()
   })
   closing.add(() => {
     isClosed = true

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 
 /** The function that the text of a bundled script evaluates to. */
@@ -10,7 +10,7 @@ type Bundled = (
   module: { readonly exports: object },
   directory: string,
   address: string,
-  importModule: (address: string) => Promise<unknown>,
+  importModule: (address: string) => Promise<object>,
 ) => void
 
 /**
@@ -19,22 +19,29 @@ type Bundled = (
  * of another length, and compiles the text. It does not compare the texts: the build writes both
  * files together, and keeps no form of another text.
  *
- * @param address of the script, a file URL. Its compiled form has the same name with `.compiled`.
+ * @param path of the script. Its compiled form has the same name with `.compiled`.
+ * @returns what the script exports
  * @throws Error when the script cannot be read, and what the script throws
  */
-export function runCachedScript(address: string): void {
-  const path = fileURLToPath(address)
+export function runCachedScript(path: string): object {
   const cachedData = compiledForm(`${path}.compiled`)
   const script = new Script(readFileSync(path, 'latin1'), {
     filename: path,
     ...(cachedData === undefined ? {} : { cachedData }),
   })
   const bundled = script.runInThisContext() as Bundled
-  bundled(createRequire(path), { exports: {} }, dirname(path), address, importModule)
+  const module = { exports: {} }
+  bundled(createRequire(path), module, dirname(path), pathToFileURL(path).href, importModule)
+  return module.exports
 }
 
-/** A script has no loader of modules. */
-const importModule = (address: string): Promise<unknown> => import(address)
+/**
+ * Loads a module that a script names by its address. The build makes a script of each of them, with
+ * the same name but for its ending.
+ */
+function importModule(address: string): Promise<object> {
+  return Promise.resolve().then(() => runCachedScript(fileURLToPath(address).replace(/js$/, 'cjs')))
+}
 
 function compiledForm(path: string): Buffer | undefined {
   try {

@@ -7,7 +7,7 @@ import type { Authority, CertificateRequest, Validity } from './authority.ts'
 import { readCertificate } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
 import { PkiError } from './errors.ts'
-import { makeDirectory, readFileIfThere, writeNewFile } from './files.ts'
+import { makeDirectory, readFileIfThere, writeNewPair } from './files.ts'
 import type { Lifetime } from './files.ts'
 import { generateKeyPair, privateKeyPem, readPrivateKey } from './keys.ts'
 import { samePublicKey } from './keys.ts'
@@ -136,8 +136,7 @@ class ClusterPki {
     if (found === null) {
       const random = this.#options.random
       const made = createAuthority({ ...this.#validity(authorityMs), commonName, random })
-      this.#write(paths.key, privateKeyPem(made.privateKey), 'secret')
-      this.#write(paths.certificate, made.certificatePem, 'public')
+      this.#write(paths, made.privateKey, made.certificatePem)
       return made
     }
     const authority = naming(paths.certificate, () => loadAuthority(found.open, readPrivateKey(found.secret)))
@@ -161,8 +160,7 @@ class ClusterPki {
     const keys = generateKeyPair()
     const wanted = { ...request, ...this.#validity(leafMs), publicKey: keys.publicKey }
     const pem = issueCertificate(issuer, wanted, this.#options.random)
-    this.#write(paths.key, privateKeyPem(keys.privateKey), 'secret')
-    this.#write(paths.certificate, pem, 'public')
+    this.#write(paths, keys.privateKey, pem)
   }
 
   #kubeconfig(): void {
@@ -193,9 +191,11 @@ class ClusterPki {
     return { open: found.open, secret: found.secret }
   }
 
-  #write(path: string, text: string, secrecy: 'secret' | 'public'): void {
-    writeNewFile(path, text, secrecy, this.#options.lifetime)
-    this.#made.push(path)
+  #write({ key, certificate }: PairPaths, privateKey: KeyPair['privateKey'], certificatePem: string): void {
+    const secret = { path: key, text: privateKeyPem(privateKey), secrecy: 'secret' } as const
+    const open = { path: certificate, text: certificatePem, secrecy: 'public' } as const
+    writeNewPair([secret, open], this.#options.lifetime)
+    this.#made.push(key, certificate)
   }
 
   #validity(lifetimeMs: number): Validity {

@@ -42,6 +42,27 @@ export function writeNewFile(
   secrecy: Secrecy,
   lifetime: Lifetime = 'lasting',
 ): void {
+  create({ path, text, secrecy }, lifetime)
+  if (lifetime === 'lasting') syncDirectory(dirname(path))
+}
+
+/**
+ * Creates both files of a pair, each atomically; never replaces an existing one. Both are durable
+ * when it returns: one sync of their directory costs half the time of one after each file.
+ *
+ * @throws PkiError `exists`, `unusable`
+ */
+export function writeNewPair(
+  [first, second]: readonly [FileContent, FileContent],
+  lifetime: Lifetime = 'lasting',
+): void {
+  create(first, lifetime)
+  create(second, lifetime)
+  if (lifetime === 'passing') return
+  for (const directory of new Set([dirname(first.path), dirname(second.path)])) syncDirectory(directory)
+}
+
+function create({ path, text, secrecy }: FileContent, lifetime: Lifetime): void {
   const aside = writeAside(path, text, secrecy, lifetime)
   try {
     // A hard link, unlike a rename, fails if the target exists.
@@ -49,7 +70,6 @@ export function writeNewFile(
   } finally {
     discard(aside)
   }
-  if (lifetime === 'lasting') syncDirectory(dirname(path))
 }
 
 function linkUnlessThere(aside: string, path: string): void {
@@ -72,8 +92,8 @@ export function replaceFile(path: string, text: string, secrecy: Secrecy): void 
   }
 }
 
-/** A file and its new content. */
-export type Replacement = { readonly path: string; readonly text: string; readonly secrecy: Secrecy }
+/** A file and its content. */
+export type FileContent = { readonly path: string; readonly text: string; readonly secrecy: Secrecy }
 
 /**
  * Replaces files of one directory in the given order, each atomically. All are durable under their
@@ -81,7 +101,7 @@ export type Replacement = { readonly path: string; readonly text: string; readon
  *
  * @throws PkiError `unusable`: no file was replaced, or those with `asideSuffix` were not
  */
-export function replaceTogether(files: readonly Replacement[]): void {
+export function replaceTogether(files: readonly FileContent[]): void {
   const asides = files.map(({ path }) => `${path}${asideSuffix}`)
   try {
     for (const { path, text, secrecy } of files) writeAside(path, text, secrecy)

@@ -1,7 +1,7 @@
 /*
  * Goal: a script runs whatever the state of its recorded compiled form.
  * Method: a script in a directory of the test, with a form of itself, of another script, of no
- * script, and without one.
+ * script, and without one. It loads another script by its address.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,8 +18,12 @@ const found = globalThis as { cachedScriptTest?: unknown }
 const scriptOf = (value: string): string =>
   `(function (require, module, __dirname, address, importModule) {
     const found = ['${value}', __dirname, address, require('node:path').sep]
-    globalThis.cachedScriptTest = importModule('node:path').then(({ sep }) => [...found, sep])
+    const other = importModule(new URL('other.js', address).href)
+    globalThis.cachedScriptTest = other.then(({ name }) => [...found, name])
+    module.exports = { value: '${value}' }
   })`
+
+const otherScript = `(function (require, module) { module.exports = { name: 'other' } })`
 
 const forms: Readonly<Record<string, Buffer | null>> = {
   'its own form': new Script(scriptOf('right')).createCachedData(),
@@ -40,8 +44,9 @@ for (const [what, form] of Object.entries(forms)) {
     const path = join(directory, 'program.cjs')
     writeFileSync(path, scriptOf('right'))
     if (form !== null) writeFileSync(`${path}.compiled`, form)
+    writeFileSync(join(directory, 'other.cjs'), otherScript)
     const address = pathToFileURL(path).href
-    runCachedScript(address)
-    assert.deepEqual(await found.cachedScriptTest, ['right', directory, address, '/', '/'])
+    assert.deepEqual(runCachedScript(path), { value: 'right' })
+    assert.deepEqual(await found.cachedScriptTest, ['right', directory, address, '/', 'other'])
   })
 }

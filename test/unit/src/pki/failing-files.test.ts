@@ -23,7 +23,13 @@ import { registerCertificateMetrics } from '../../../../src/metrics/certificate-
 import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-pki.ts'
 import { PkiError } from '../../../../src/pki/errors.ts'
 import type { PkiErrorCode } from '../../../../src/pki/errors.ts'
-import { removeFile, replaceFile, replaceTogether, writeNewFile } from '../../../../src/pki/files.ts'
+import {
+  removeFile,
+  replaceFile,
+  replaceTogether,
+  writeNewFile,
+  writeNewPair,
+} from '../../../../src/pki/files.ts'
 import { CertificateRenewal } from '../../../../src/pki/renewal/certificate-renewal.ts'
 import { lockForRotation } from '../../../../src/pki/renewal/directory-lock.ts'
 import { fit } from '../../../../src/pki/renewal/pair-files.ts'
@@ -112,6 +118,17 @@ void test('a new file that cannot be put in place is an error, and leaves no tem
   whileFailing(t, { method: 'openSync', code: 'EMFILE', after: 1 }, () =>
     failsWith('unusable', /.* \(EMFILE\): /, () => writeNewFile(path, 'x', 'secret')),
   )
+})
+
+void test('both files of a new pair are in place when their directory is synced', (t) => {
+  const directory = scratch(t)
+  const key = { path: join(directory, 'a.key'), text: 'k', secrecy: 'secret' } as const
+  const certificate = { path: join(directory, 'a.crt'), text: 'c', secrecy: 'public' } as const
+  // The directory is synced third, after both files.
+  whileFailing(t, { method: 'fsyncSync', code: 'EIO', after: 2 }, () =>
+    failsWith('unusable', /directory .* cannot be synced \(EIO\)/, () => writeNewPair([key, certificate])),
+  )
+  assert.deepEqual(readdirSync(directory).sort(), ['a.crt', 'a.key'])
 })
 
 void test('a dangling link in the place of a new file is reported as existing', (t) => {
