@@ -181,7 +181,7 @@ function everythingElse(app: App, noRoute: NoRoute): void {
     method: EVERY_METHOD,
     url: '/*',
     handler: (request) => {
-      throw noRoute.refusal(callOf(request).info)
+      throw noRoute.refusal(callOf(request).info, request.url)
     },
   })
 }

@@ -183,6 +183,13 @@ void test('an unsupported method gets a 405 that names the supported ones', asyn
       assert.deepEqual([reply.status, reply.headers['allow']], [404, undefined], `${method} ${path}`)
     }
   }
+  for (const method of ['GET', 'POST', 'PROPFIND']) {
+    for (const path of ['/api%2Fv1/configmaps', '/apis%2fexample.io/v1', '/healthz%2F', '/version%2F?a=b']) {
+      const reply = await ask(method, path, method === 'GET' ? {} : { payload: '{}' })
+      assert.deepEqual([reply.status, reply.headers['allow']], [404, undefined], `${method} ${path}`)
+    }
+  }
+  assert.equal((await ask('POST', '/version?a=%2F', { payload: '{}' })).status, 405)
   const unauthorized = await ask('PROPFIND', '/version', { headers: { authorization: 'Bearer nobody' } })
   assert.deepEqual([unauthorized.status, unauthorized.headers['allow']], [401, undefined])
 })

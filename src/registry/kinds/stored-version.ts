@@ -195,7 +195,11 @@ class ConvertedObject implements StoredObject {
   }
 
   copyTo(target: Uint8Array, to: number, from: number): number {
-    return copied(this.bytes.subarray(from), target, to)
+    const { bytes } = this
+    const length = copied(bytes.subarray(from), target, to)
+    // Bytes that do not fit are kept for the next call, which would convert the object again.
+    if (this.#keeping === 'recomputed') this.#bytes = to + length > target.byteLength ? bytes : null
+    return length
   }
 
   get beginning(): Uint8Array {

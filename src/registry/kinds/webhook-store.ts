@@ -281,7 +281,11 @@ class WebhookObject implements StoredObject {
   }
 
   copyTo(target: Uint8Array, to: number, from: number): number {
-    return copied(this.bytes.subarray(from), target, to)
+    const { bytes } = this
+    const length = copied(bytes.subarray(from), target, to)
+    // Bytes that do not fit are kept for the next call, which would compose them again.
+    if (this.#isOwn === true) this.#bytes = to + length > target.byteLength ? bytes : null
+    return length
   }
 
   get beginning(): Uint8Array {

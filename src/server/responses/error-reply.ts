@@ -43,8 +43,8 @@ export function answerError(error: unknown, request: Request, reply: Reply, part
 }
 
 /** There is a call unless the method is not an HTTP/1.1 method. */
-export function noRoute({ call }: Request, parts: ErrorParts): ApiError {
-  return parts.noRoute.refusal(call?.info ?? null)
+export function noRoute({ call, url }: Request, parts: ErrorParts): ApiError {
+  return parts.noRoute.refusal(call?.info ?? null, url)
 }
 
 /**

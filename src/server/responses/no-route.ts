@@ -41,8 +41,11 @@ export class NoRoute {
   /**
    * @param info null: the caller is not authenticated, so the methods of single paths are not
    * revealed
+   * @param unrouted the target as sent, if no route has its path
    */
-  refusal(info: RequestInfo | null): ApiError {
+  refusal(info: RequestInfo | null, unrouted = ''): ApiError {
+    // The router does not decode slashes: with an encoded one, a path only looks like a served one.
+    if (info !== null && ENCODED_SLASH.test(unrouted)) return pathNotFound()
     const methods = info === null ? METHODS : this.#methodsAt(info)
     return methods === null ? pathNotFound() : methodNotAllowed(methods)
   }
@@ -60,6 +63,8 @@ export class NoRoute {
     return null
   }
 }
+
+const ENCODED_SLASH = /^[^?]*%2f/i
 
 /** Each of these is supported by some path. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']

@@ -16,7 +16,8 @@ import {
   specText,
 } from '../../../support/fixtures/conversion-hook.ts'
 import { causes, refused } from '../registry/fixture.ts'
-import type { Event } from '../registry/fixture.ts'
+import type { AnyObject } from '../../../../src/registry/kinds/definition.ts'
+import type { Event, List } from '../registry/fixture.ts'
 import { ConversionKit, gadget, gadget2, v1, v2 } from './conversion-kit.ts'
 
 void test('objects of another version are converted by ConversionReview in both domains and both review versions', async (t) => {
@@ -75,6 +76,36 @@ void test('an object is converted once for each of its resourceVersions, and nev
   const [call] = kit.hook.calls
   assert.ok(call !== undefined)
   assert.equal(objectsMember(conversionOf(call), 'objects').length, 1)
+})
+
+void test('objects that are larger than a piece of a list are composed once, whatever version they are stored in', async (t) => {
+  const kit = await ConversionKit.open(t, { limits: { pieceBytes: 200 } })
+  const { api } = kit
+  for (const name of ['a', 'b', 'c']) await api.create({ kind: v1, body: gadget(name, 'x'.repeat(300)) })
+  await kit.redefine({ versions: hostPortVersions('v2') })
+  for (const name of ['d', 'e']) await api.create({ kind: v2, body: gadget2(name, 'y'.repeat(300)) })
+  const definition = api.definition(v1)
+  const { storedAs } = definition
+  assert.ok(storedAs?.conversion !== undefined)
+  const shaped: string[] = []
+  const { fromStored } = storedAs.conversion
+  const counting = (object: AnyObject): AnyObject => {
+    shaped.push(object.metadata.name ?? '')
+    return { ...fromStored(object) }
+  }
+  const conversion = { ...storedAs.conversion, fromStored: counting }
+  const request = { ...api.request({}), definition: { ...definition, storedAs: { ...storedAs, conversion } } }
+  const answer = await api.registry.list(request)
+  assert.ok(answer.kind === 'pieces')
+  const pieces: Uint8Array[] = []
+  for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
+  const { items } = JSON.parse(Buffer.concat(pieces).toString()) as List
+  const single = ['a', 'b', 'c', 'd', 'e'].map((name) => api.get({ kind: v1, name }))
+  assert.deepEqual(
+    items,
+    (await Promise.all(single)).map(({ object }) => object),
+  )
+  assert.deepEqual(shaped.toSorted(), ['a', 'b', 'c', 'd', 'e'])
 })
 
 void test('a list is converted in batches bounded in objects and bytes, and pages in one call each', async (t) => {

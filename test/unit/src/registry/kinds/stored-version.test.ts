@@ -307,6 +307,24 @@ function merge(body: JsonObject): Call {
   return { body, contentType: 'application/merge-patch+json' }
 }
 
+void test('a list converts each object once, also one that does not fit in the rest of a piece', async (t) => {
+  const { fixture, v1 } = await start(t)
+  for (let at = 1; at < 10; at++) {
+    await v1.make(`o${at}`, { spec: { size: at, tags: ['x'.repeat(at * 10_000)] } })
+  }
+  const converted: Json[] = []
+  const counting = (object: AnyObject): AnyObject => {
+    converted.push(memberOf(object['spec'] as JsonObject, 'size') ?? null)
+    return fromStored(object)
+  }
+  const conversion = { toStored, fromStored: counting }
+  const counted = new Versions(fixture, { ...older, storedAs: { name: 'v1', conversion } })
+  const { items } = (await counted.ask('list', {})).object as unknown as List
+  const sizes = items.map(({ words }) => JSON.stringify(words).length - '[""]'.length)
+  const each = Array.from({ length: 9 }, (_, at) => at + 1)
+  assert.deepEqual([sizes, converted], [each.map((at) => at * 10_000), each])
+})
+
 void test('two groups share one store: what one writes, the other reads, lists, watches, pages and deletes', async (t) => {
   const { fixture, v1 } = await start(t)
   const other = new Versions(fixture, elsewhere)
