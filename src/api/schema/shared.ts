@@ -15,19 +15,19 @@ export const ownerReferenceSchema: ObjectSchema = {
   definition: 'meta.v1.OwnerReference',
   description: 'Reference to an owner of this object, in the same namespace or cluster-scoped.',
   properties: {
-    apiVersion: { ...text, description: 'Group and version of the owner.' },
-    kind: { ...text, description: 'Kind of the owner.' },
-    name: { ...text, description: 'Name of the owner.' },
-    uid: { ...text, description: 'UID of the owner.' },
+    apiVersion: { description: 'Group and version of the owner.', ...text },
+    kind: { description: 'Kind of the owner.', ...text },
+    name: { description: 'Name of the owner.', ...text },
+    uid: { description: 'UID of the owner.', ...text },
     controller: {
-      ...flag,
       zeroMatters: true,
       description: 'Whether the owner is the managing controller; true for at most one owner.',
+      ...flag,
     },
     blockOwnerDeletion: {
-      ...flag,
       zeroMatters: true,
       description: 'Whether foreground deletion of the owner waits until this object is deleted.',
+      ...flag,
     },
   },
   required: ['apiVersion', 'kind', 'name', 'uid'],
@@ -40,13 +40,13 @@ export const managedFieldsEntrySchema: ObjectSchema = {
   definition: 'meta.v1.ManagedFieldsEntry',
   description: 'The fields that one manager set through one API version.',
   properties: {
-    manager: { ...text, description: 'Name of the field manager.' },
-    operation: { ...text, description: 'Operation that set the fields: Apply or Update.' },
-    apiVersion: { ...text, description: 'API version of the field set.' },
-    time: { ...time, zeroMatters: true, description: 'Time of the last change of the entry.' },
-    fieldsType: { ...text, description: 'Format of the field set; always FieldsV1.' },
+    manager: { description: 'Name of the field manager.', ...text },
+    operation: { description: 'Operation that set the fields: Apply or Update.', ...text },
+    apiVersion: { description: 'API version of the field set.', ...text },
+    time: { zeroMatters: true, description: 'Time of the last change of the entry.', ...time },
+    fieldsType: { description: 'Format of the field set; always FieldsV1.', ...text },
     fieldsV1: { type: 'any', zeroMatters: true, description: 'The field set as a tree.' },
-    subresource: { ...text, description: 'Subresource that was used; empty for the main resource.' },
+    subresource: { description: 'Subresource that was used; empty for the main resource.', ...text },
   },
   protobuf: {
     manager: 1,
@@ -64,38 +64,38 @@ export const objectMetaSchema: ObjectSchema = {
   definition: 'meta.v1.ObjectMeta',
   description: 'Metadata that all stored objects have.',
   properties: {
-    name: { ...text, description: 'Name of the object, unique for its kind and namespace; immutable.' },
-    generateName: { ...text, description: 'Prefix for a generated name, used when name is empty.' },
-    namespace: { ...text, description: 'Namespace of the object; immutable.' },
-    selfLink: { ...text, description: 'Deprecated; never set.' },
-    uid: { ...text, description: 'Unique ID of the object over all time; set by the server.' },
+    name: { description: 'Name of the object, unique for its kind and namespace; immutable.', ...text },
+    generateName: { description: 'Prefix for a generated name, used when name is empty.', ...text },
+    namespace: { description: 'Namespace of the object; immutable.', ...text },
+    selfLink: { description: 'Deprecated; never set.', ...text },
+    uid: { description: 'Unique ID of the object over all time; set by the server.', ...text },
     resourceVersion: {
-      ...text,
       description: 'Opaque version of the object for optimistic concurrency and watches.',
+      ...text,
     },
     generation: {
-      ...int64,
       description: 'Generation of the desired state, increased by each change; set by the server.',
+      ...int64,
     },
     creationTimestamp: {
-      ...time,
       always: true,
       description: 'Creation time; set by the server.',
+      ...time,
     },
     deletionTimestamp: {
-      ...time,
       zeroMatters: true,
       description: 'Time at which the grace period ends; the object is removed when it has no finalizers.',
+      ...time,
     },
     deletionGracePeriodSeconds: {
-      ...int64,
       zeroMatters: true,
       description: 'Grace period of the deletion in seconds; set with deletionTimestamp.',
+      ...int64,
     },
-    labels: { ...textMap, description: 'Labels: keys and values to organize and select objects.' },
+    labels: { description: 'Labels: keys and values to organize and select objects.', ...textMap },
     annotations: {
-      ...textMap,
       description: 'Annotations: keys and values for tools; selectors cannot use them.',
+      ...textMap,
     },
     ownerReferences: {
       type: 'list',
@@ -105,11 +105,11 @@ export const objectMetaSchema: ObjectSchema = {
       description: 'Owners of this object; it is garbage collected when all owners are deleted.',
     },
     finalizers: {
-      ...texts,
       patchStrategy: 'merge',
       description: 'Finalizers that must be removed before the object is deleted.',
+      ...texts,
     },
-    clusterName: { ...text, description: 'Deprecated; ignored.' },
+    clusterName: { description: 'Deprecated; ignored.', ...text },
     managedFields: {
       type: 'list',
       items: managedFieldsEntrySchema,
@@ -141,13 +141,13 @@ export const listMetaSchema: ObjectSchema = {
   definition: 'meta.v1.ListMeta',
   description: 'Metadata of lists and of responses without an object.',
   properties: {
-    selfLink: { ...text, description: 'Deprecated; never set.' },
-    resourceVersion: { ...text, description: 'Resource version of the list.' },
-    continue: { ...text, description: 'Token for the next page; empty on the last page.' },
+    selfLink: { description: 'Deprecated; never set.', ...text },
+    resourceVersion: { description: 'Resource version of the list.', ...text },
+    continue: { description: 'Token for the next page; empty on the last page.', ...text },
     remainingItemCount: {
-      ...int64,
       zeroMatters: true,
       description: 'Estimated number of remaining items, if known.',
+      ...int64,
     },
   },
   protobuf: { selfLink: 1, resourceVersion: 2, continue: 3, remainingItemCount: 4 },
@@ -158,7 +158,7 @@ export const labelSelectorSchema: ObjectSchema = {
   definition: 'meta.v1.LabelSelector',
   description: 'Label selector; all requirements must match, and an empty selector matches everything.',
   properties: {
-    matchLabels: { ...textMap, description: 'Labels that must have exactly these values.' },
+    matchLabels: { description: 'Labels that must have exactly these values.', ...textMap },
     matchExpressions: {
       type: 'list',
       items: {
@@ -166,9 +166,9 @@ export const labelSelectorSchema: ObjectSchema = {
         definition: 'meta.v1.LabelSelectorRequirement',
         description: 'A requirement on one label.',
         properties: {
-          key: { ...text, description: 'Key of the label.' },
-          operator: { ...text, description: 'Operator: In, NotIn, Exists or DoesNotExist.' },
-          values: { ...texts, description: 'Values for In and NotIn; at least one.' },
+          key: { description: 'Key of the label.', ...text },
+          operator: { description: 'Operator: In, NotIn, Exists or DoesNotExist.', ...text },
+          values: { description: 'Values for In and NotIn; at least one.', ...texts },
         },
         required: ['key', 'operator'],
         protobuf: { key: 1, operator: 2, values: 3 },
@@ -181,8 +181,8 @@ export const labelSelectorSchema: ObjectSchema = {
 }
 
 const typeMeta = {
-  kind: { ...text, description: 'Kind of the object, in CamelCase.' },
-  apiVersion: { ...text, description: 'API version of the object: group and version.' },
+  kind: { description: 'Kind of the object, in CamelCase.', ...text },
+  apiVersion: { description: 'API version of the object: group and version.', ...text },
 }
 
 export const deleteOptionsSchema: ObjectSchema = {
@@ -192,9 +192,9 @@ export const deleteOptionsSchema: ObjectSchema = {
   properties: {
     ...typeMeta,
     gracePeriodSeconds: {
-      ...int64,
       zeroMatters: true,
       description: 'Grace period in seconds; 0 deletes at once.',
+      ...int64,
     },
     preconditions: {
       type: 'object',
@@ -202,22 +202,22 @@ export const deleteOptionsSchema: ObjectSchema = {
       zeroMatters: true,
       description: 'Preconditions of the deletion.',
       properties: {
-        uid: { ...text, zeroMatters: true, description: 'Required UID of the object.' },
+        uid: { zeroMatters: true, description: 'Required UID of the object.', ...text },
         resourceVersion: {
-          ...text,
           zeroMatters: true,
           description: 'Required resource version of the object.',
+          ...text,
         },
       },
       protobuf: { uid: 1, resourceVersion: 2 },
     },
-    orphanDependents: { ...flag, zeroMatters: true, description: 'Deprecated; use propagationPolicy.' },
+    orphanDependents: { zeroMatters: true, description: 'Deprecated; use propagationPolicy.', ...flag },
     propagationPolicy: {
-      ...text,
       zeroMatters: true,
       description: 'What happens to dependents: Orphan, Background or Foreground.',
+      ...text,
     },
-    dryRun: { ...texts, description: 'Dry run: All evaluates the request without storing anything.' },
+    dryRun: { description: 'Dry run: All evaluates the request without storing anything.', ...texts },
   },
   protobuf: { gracePeriodSeconds: 1, preconditions: 2, orphanDependents: 3, propagationPolicy: 4, dryRun: 5 },
 }
@@ -228,10 +228,10 @@ export const statusSchema: ObjectSchema = {
   description: 'Status of a request that does not return an object.',
   properties: {
     ...typeMeta,
-    metadata: { ...listMetaSchema, always: true },
-    status: { ...text, description: 'Success or Failure.' },
-    message: { ...text, description: 'Human-readable message.' },
-    reason: { ...text, description: 'Machine-readable reason, in CamelCase.' },
+    metadata: { always: true, ...listMetaSchema },
+    status: { description: 'Success or Failure.', ...text },
+    message: { description: 'Human-readable message.', ...text },
+    reason: { description: 'Machine-readable reason, in CamelCase.', ...text },
     details: {
       type: 'object',
       definition: 'meta.v1.StatusDetails',
@@ -256,12 +256,12 @@ export const statusSchema: ObjectSchema = {
       },
       protobuf: { name: 1, group: 2, kind: 3, uid: 6, causes: 4, retryAfterSeconds: 5 },
     },
-    code: { ...int32, description: 'HTTP status code.' },
+    code: { description: 'HTTP status code.', ...int32 },
   },
   protobuf: { metadata: 1, status: 2, message: 3, reason: 4, details: 5, code: 6 },
 }
 
-const wholeMetaSchema: ObjectSchema = { ...objectMetaSchema, always: true }
+const wholeMetaSchema: ObjectSchema = { always: true, ...objectMetaSchema }
 
 /** The part of an object that all kinds share. */
 export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
@@ -275,7 +275,7 @@ export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
 export function wholeObject(schema: ObjectSchema): ObjectSchema {
   return {
     ...schema,
-    properties: { ...typeMeta, metadata: wholeMetaSchema, ...schema.properties },
+    properties: { metadata: wholeMetaSchema, ...schema.properties, ...typeMeta },
     protobuf: { metadata: 1, ...schema.protobuf },
   }
 }
