@@ -228,7 +228,7 @@ export const statusSchema: ObjectSchema = {
   description: 'Status of a request that does not return an object.',
   properties: {
     ...typeMeta,
-    metadata: { always: true, ...listMetaSchema },
+    metadata: { ...listMetaSchema, always: true },
     status: { description: 'Success or Failure.', ...text },
     message: { description: 'Human-readable message.', ...text },
     reason: { description: 'Machine-readable reason, in CamelCase.', ...text },
@@ -261,7 +261,7 @@ export const statusSchema: ObjectSchema = {
   protobuf: { metadata: 1, status: 2, message: 3, reason: 4, details: 5, code: 6 },
 }
 
-const wholeMetaSchema: ObjectSchema = { always: true, ...objectMetaSchema }
+const wholeMetaSchema: ObjectSchema = { ...objectMetaSchema, always: true }
 
 /** The part of an object that all kinds share. */
 export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
@@ -275,7 +275,7 @@ export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
 export function wholeObject(schema: ObjectSchema): ObjectSchema {
   return {
     ...schema,
-    properties: { metadata: wholeMetaSchema, ...schema.properties, ...typeMeta },
+    properties: { ...typeMeta, metadata: wholeMetaSchema, ...schema.properties },
     protobuf: { metadata: 1, ...schema.protobuf },
   }
 }
